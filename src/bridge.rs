@@ -1,0 +1,1 @@
+//! `recalld connect`: the stdio bridge between an agent and the daemon's socket.

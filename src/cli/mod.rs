@@ -1,0 +1,1 @@
+//! Commands for people: clients of the socket, never of the store.

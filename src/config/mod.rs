@@ -1,0 +1,1 @@
+//! Configuration: parse, validate, report every problem at once.

@@ -1,0 +1,67 @@
+//! What a caller wants to see, the same for both arms of a search, for listings and for forgetting.
+
+use jiff::Timestamp;
+
+use super::memory::{Kind, Memory, Status};
+use super::namespace::Namespace;
+
+/// Whether a memory must have one or all of the tags asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TagMatch {
+    /// At least one.
+    #[default]
+    Any,
+    /// All of them.
+    All,
+}
+
+/// A conjunction of conditions; an empty list means "no condition", but for `namespaces`, where it
+/// means "none" (nobody reads what was not granted).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// The namespaces searched, already limited to what the caller may read.
+    pub namespaces: Vec<Namespace>,
+    /// Kinds.
+    pub kinds: Vec<Kind>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// How `tags` are meant.
+    pub tag_match: TagMatch,
+    /// Top-level metadata keys with the JSON text their value must equal.
+    pub metadata: Vec<(String, String)>,
+    /// The session it comes from.
+    pub session: Option<String>,
+    /// The agent that stored it.
+    pub agent: Option<String>,
+    /// Statuses.
+    pub statuses: Vec<Status>,
+    /// Event time at or after.
+    pub after: Option<Timestamp>,
+    /// Event time before.
+    pub before: Option<Timestamp>,
+    /// Importance at least, 0.0..=1.0.
+    pub importance_min: Option<f64>,
+}
+
+impl Filter {
+    /// Whether `memory` is meant. The indexes filter by their own attributes for speed; this is
+    /// the definition, and each hit is checked against it.
+    pub fn matches(&self, memory: &Memory) -> bool {
+        let event_time = memory.event_time();
+        let has_tag = |tag: &String| memory.tags.binary_search(tag).is_ok();
+        self.namespaces.contains(&memory.namespace)
+            && (self.kinds.is_empty() || self.kinds.contains(&memory.kind))
+            && (self.tags.is_empty()
+                || match self.tag_match {
+                    TagMatch::Any => self.tags.iter().any(has_tag),
+                    TagMatch::All => self.tags.iter().all(has_tag),
+                })
+            && self.metadata.iter().all(|(key, value)| memory.metadata.get(key) == Some(value))
+            && (self.session.is_none() || self.session == memory.session)
+            && (self.agent.is_none() || self.agent == memory.agent)
+            && (self.statuses.is_empty() || self.statuses.contains(&memory.status))
+            && self.after.is_none_or(|after| event_time >= after)
+            && self.before.is_none_or(|before| event_time < before)
+            && self.importance_min.is_none_or(|least| memory.importance >= least)
+    }
+}

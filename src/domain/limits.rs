@@ -1,0 +1,104 @@
+//! Every named limit of the daemon: sizes, counts, pages, queues and waits.
+//!
+//! A limit lives here when it guards memory, disk or a reply; tunable *policy* (weights, half-lives)
+//! is configuration. Unless a constant says otherwise it was chosen, not measured.
+
+use std::time::Duration;
+
+/// Longest content of one memory, bytes of UTF-8.
+pub const CONTENT_BYTES_MAX: usize = 32 * 1024;
+/// Most memories in one `memory_store`.
+pub const STORE_BATCH_MAX: usize = 100;
+/// Most tags of one memory.
+pub const TAGS_MAX: usize = 32;
+/// Longest tag, bytes.
+pub const TAG_BYTES_MAX: usize = 128;
+/// Most top-level keys in the metadata of one memory.
+pub const METADATA_KEYS_MAX: usize = 64;
+/// Longest metadata of one memory as JSON text, bytes.
+pub const METADATA_BYTES_MAX: usize = 8 * 1024;
+/// Longest session name, bytes.
+pub const SESSION_BYTES_MAX: usize = 256;
+/// Longest namespace, bytes.
+pub const NAMESPACE_BYTES_MAX: usize = 128;
+/// Most segments of a namespace path.
+pub const NAMESPACE_SEGMENTS_MAX: usize = 8;
+/// Longest agent name, bytes.
+pub const AGENT_BYTES_MAX: usize = 64;
+
+/// Longest query, bytes of UTF-8; the rest is cut and the answer warns.
+pub const QUERY_BYTES_MAX: usize = 4 * 1024;
+/// Most results of one search.
+pub const SEARCH_LIMIT_MAX: usize = 100;
+/// Results of a search that names no limit (DESIGN: MCP surface).
+pub const SEARCH_LIMIT_DEFAULT: usize = 8;
+/// Most memories in one page of a listing.
+pub const LIST_LIMIT_MAX: usize = 200;
+/// Memories in a page of a listing that names no limit.
+pub const LIST_LIMIT_DEFAULT: usize = 20;
+/// Most ids in one `memory_get`.
+pub const GET_IDS_MAX: usize = 50;
+/// Most ids an agent may forget in one call.
+pub const FORGET_IDS_MAX_AGENT: usize = 20;
+/// Most memories one filtered forget may match.
+pub const FORGET_FILTER_MAX: usize = 10_000;
+/// Most namespaces or namespace patterns in one call.
+pub const NAMESPACES_PER_CALL_MAX: usize = 64;
+
+/// Candidates taken from the text arm (a memory that matches no word has no text score, so up to
+/// this depth the arm is complete; `docs`: README, "How a search ranks").
+pub const TEXT_CANDIDATES_MAX: usize = 1_000;
+/// Candidates taken from the vector arm.
+pub const VECTOR_CANDIDATES_MAX: usize = 400;
+/// Records loaded for the second ranking stage.
+pub const RANKED_RECORDS_MAX: usize = 160;
+/// Candidates of the int8 scan that are scored again in f32 (measured: recall@10 is 1.000 with 30;
+/// the scan keeps at least this many and at most [`VECTOR_CANDIDATES_MAX`]).
+pub const RESCORED_MIN: usize = 30;
+/// Most query terms; the rarest are kept.
+pub const QUERY_TERMS_MAX: usize = 64;
+/// Most clauses a question is split into.
+pub const QUERY_CLAUSES_MAX: usize = 8;
+
+/// Characters of its best chunk that a hit shows (the rest by `memory_get`).
+pub const HIT_CHARS_MAX: usize = 600;
+/// Hard cap of a tool result's text, bytes (about 6,000 to 8,000 tokens).
+pub const RESULT_BYTES_MAX: usize = 24 * 1024;
+
+/// Longest protocol line, bytes.
+pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Longest hello line, bytes.
+pub const HELLO_BYTES_MAX: usize = 64 * 1024;
+/// Time for the first line of a connection.
+pub const HELLO_WAIT: Duration = Duration::from_secs(10);
+/// Calls in flight on one connection.
+pub const CALLS_PER_CONNECTION_MAX: usize = 64;
+/// Connections of one uid.
+pub const CONNECTIONS_PER_UID_MAX: usize = 2_048;
+
+/// Operations that share one commit.
+pub const GROUP_COMMIT_MAX: usize = 256;
+/// Operations waiting for the writer.
+pub const WRITE_QUEUE_MAX: usize = 4_096;
+/// Request keys kept for replay.
+pub const REQUEST_KEYS_MAX: u64 = 100_000;
+/// Age after which a request key is dropped.
+pub const REQUEST_KEY_AGE_MAX: Duration = Duration::from_hours(24);
+/// Longest request key, bytes.
+pub const REQUEST_KEY_BYTES_MAX: usize = 128;
+/// Rows read in one step of a background pass (rebuild, load, parity).
+pub const SCAN_PAGE: usize = 500;
+
+/// Texts waiting for the embedder.
+pub const EMBED_QUEUE_MAX: usize = 1_024;
+/// Texts in one call of the model.
+pub const EMBED_BATCH_MAX: usize = 32;
+/// Query embeddings kept in the cache.
+pub const QUERY_CACHE_MAX: usize = 512;
+/// Chunks embedded of one memory (32 KiB of English is about 80 windows of 100 words).
+pub const CHUNKS_MAX: usize = 128;
+
+/// Committed changes that the text index may not have committed yet; past it a commit is forced.
+pub const TEXT_TAIL_MAX: usize = 2_000;
+/// Access notes (returned, used) waiting to be written; the oldest are dropped and counted.
+pub const ACCESS_BUFFER_MAX: usize = 10_000;

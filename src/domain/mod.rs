@@ -1,0 +1,22 @@
+//! The pure core: types with their invariants, every formula, every limit.
+//!
+//! No I/O, no async, no clock, no randomness, no logging: time and ids come in as arguments, so that
+//! every rule here is a function that a table or a property test can prove.
+
+pub mod limits;
+
+pub mod id;
+pub mod identity;
+pub mod memory;
+pub mod namespace;
+
+pub mod change;
+pub mod dedupe;
+pub mod embedding;
+pub mod filter;
+pub mod search;
+
+pub mod chunk;
+pub mod text;
+
+pub mod decay;

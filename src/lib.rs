@@ -1,0 +1,23 @@
+//! `recalld`: the memory of the AI agents on one workstation.
+//!
+//! The rooms of this library and what each may import are listed in the README ("Map of the code")
+//! and enforced by `tests/it/tidy.rs`. Imports point inwards only: everything may use [`domain`],
+//! adapters stand behind the traits of [`ports`], and only [`app`] knows all of them.
+
+pub mod domain;
+pub mod ports;
+
+pub mod clock;
+pub mod embed;
+pub mod index;
+pub mod store;
+
+pub mod service;
+
+pub mod bridge;
+pub mod cli;
+pub mod mcp;
+
+pub mod app;
+pub mod config;
+pub mod telemetry;

@@ -1,0 +1,1 @@
+//! MCP on the Unix socket: connections, identity, wire types, tools, resources, prompts.

@@ -1,0 +1,344 @@
+//! The traits through which the core reaches the outside, and their contracts.
+//!
+//! They speak in whole operations of the domain ("store these memories", "the best k by words under
+//! this filter"), never in keys, tables or pages, so that an embedded and a server-based adapter can
+//! stand behind them and pass one list of tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+
+use crate::domain::change::{
+    Committed, Forget, Forgotten, LogEntry, Remember, Remembered, Revise, Revised, UsageNote,
+    VectorsFor,
+};
+use crate::domain::embedding::{Embedded, ModelIdentity, SpaceId, Vector};
+use crate::domain::filter::Filter;
+use crate::domain::id::{Handle, MemoryId};
+use crate::domain::memory::Memory;
+use crate::domain::namespace::Namespace;
+use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
+
+/// Real time, and the only place it comes from.
+pub trait Clock: Send + Sync {
+    /// Wall clock, for what is stored and shown.
+    fn now(&self) -> Timestamp;
+    /// Monotonic time since some start, for durations and deadlines.
+    fn monotonic(&self) -> Duration;
+}
+
+/// Source of new ids.
+pub trait Ids: Send + Sync {
+    /// An id that was not given before, made at `now`.
+    fn next_id(&self, now: Timestamp) -> MemoryId;
+}
+
+/// Why a store could not do what it was asked. "Not found" is no error: it is an answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The disk or the file system failed; nothing of the request was written. Fatal to the process.
+    #[error("the store cannot write or read its file: {0}")]
+    Io(String),
+    /// No space left; nothing of the request was written.
+    #[error("the disk is full: {0}")]
+    Full(String),
+    /// Stored bytes do not read as what they should be.
+    #[error("stored bytes are damaged: {0}")]
+    Damaged(String),
+    /// Too much waits already; try again.
+    #[error("too many writes are waiting; try again shortly")]
+    Busy,
+    /// The daemon is stopping.
+    #[error("the store is closed")]
+    Closed,
+    /// `supersedes` names a memory that is not there any more.
+    #[error("the memory to be superseded ({0}) is not there")]
+    SupersedesMissing(MemoryId),
+}
+
+/// The one truth: everything acknowledged is durable.
+pub trait Store: Send + Sync {
+    /// A consistent view of everything committed so far, which never waits for a writer.
+    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>, StoreError>>;
+
+    /// Stores memories, all or none, durable at the answer. An active memory of the same namespace
+    /// with the same dedupe key takes the new one's tags instead; an archived one becomes active; a
+    /// superseded one counts as absent. A known request key gives the first answer again.
+    fn remember(&self, request: Remember) -> BoxFuture<'_, Result<Vec<Remembered>, StoreError>>;
+
+    /// Changes one memory, durable at the answer; the earlier version is kept.
+    fn revise(&self, request: Revise) -> BoxFuture<'_, Result<Revised, StoreError>>;
+
+    /// Forgets memories, durable at the answer.
+    fn forget(&self, request: Forget) -> BoxFuture<'_, Result<Forgotten, StoreError>>;
+
+    /// Erases the content of forgotten memories whose grace has passed at `now`; returns how many.
+    fn erase_due(&self, now: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;
+
+    /// Writes usage notes; no version, no log entry.
+    fn note_usage(&self, notes: Vec<UsageNote>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Attaches vectors made later; stale ones are dropped. Returns how many were attached.
+    fn attach_vectors(
+        &self,
+        vectors: Vec<VectorsFor>,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<u64, StoreError>>;
+
+    /// The id of the space of `model`, made if it is new.
+    fn space(
+        &self,
+        model: ModelIdentity,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<SpaceId, StoreError>>;
+
+    /// Drops log entries up to `sequence` that are older than `before`.
+    fn trim_log(&self, sequence: u64, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;
+
+    /// Counts and sizes for `status`.
+    fn report(&self) -> BoxFuture<'_, Result<StoreReport, StoreError>>;
+}
+
+/// Counts and sizes of a store.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoreReport {
+    /// Where it lies.
+    pub location: String,
+    /// Memories that can be read.
+    pub n_memories: u64,
+    /// Memories a namespace.
+    pub namespaces: Vec<(Namespace, u64)>,
+    /// Forgotten memories whose content is still restorable.
+    pub n_forgotten_pending: u64,
+    /// Size of the file, bytes.
+    pub file_bytes: u64,
+    /// Last sequence number of the change log.
+    pub sequence: u64,
+    /// Version of the stored format.
+    pub format_version: u32,
+    /// Writes waiting now.
+    pub n_waiting: usize,
+}
+
+/// Order and page of a listing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    /// What is listed.
+    pub filter: Filter,
+    /// Newest event time first, or oldest first.
+    pub newest_first: bool,
+    /// Start after this (event time, id) in the order asked for.
+    pub after: Option<(Timestamp, MemoryId)>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// A consistent view of the store. All reads of one call use one of these.
+pub trait Snapshot: Send + Sync {
+    /// Sequence number of the last change in it.
+    fn sequence(&self) -> u64;
+
+    /// The memories with these ids, in the same order; `None` where there is none (any more).
+    fn memories(
+        &self,
+        ids: Vec<MemoryId>,
+    ) -> BoxFuture<'_, Result<Vec<Option<Memory>>, StoreError>>;
+
+    /// Ids whose tail starts with the handle, at most 32.
+    fn resolve(&self, handle: Handle) -> BoxFuture<'_, Result<Vec<MemoryId>, StoreError>>;
+
+    /// Memories in order of event time, filter applied, through the index that serves it best.
+    fn list(&self, listing: Listing) -> BoxFuture<'_, Result<Vec<Memory>, StoreError>>;
+
+    /// Earlier versions of a memory, oldest first, without the present one.
+    fn history(&self, id: MemoryId) -> BoxFuture<'_, Result<Vec<Memory>, StoreError>>;
+
+    /// Every namespace that has ever held a memory, sorted.
+    fn namespaces(&self) -> BoxFuture<'_, Result<Vec<Namespace>, StoreError>>;
+
+    /// The next memories after `after` in the order of ids, for a pass over all of them.
+    fn scan(
+        &self,
+        after: Option<MemoryId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Memory>, StoreError>>;
+
+    /// The vectors in `space` of the next memories after `after` that have some, in id order.
+    fn scan_vectors(
+        &self,
+        space: SpaceId,
+        after: Option<MemoryId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<(MemoryId, Embedded)>, StoreError>>;
+
+    /// The vectors in `space` of these memories, one list of chunks each (empty where none).
+    fn vectors(
+        &self,
+        space: SpaceId,
+        ids: Vec<MemoryId>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>, StoreError>>;
+
+    /// Memories without vectors in `space`, oldest first.
+    fn without_vectors(
+        &self,
+        space: SpaceId,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<MemoryId>, StoreError>>;
+
+    /// Log entries after `sequence`, in order.
+    fn log(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<LogEntry>, StoreError>>;
+
+    /// Sequence number of the oldest log entry kept (0: the log is whole).
+    fn log_start(&self) -> u64;
+}
+
+/// Learns of each commit, in commit order, before it is acknowledged.
+///
+/// Called on the writer's thread: it must be quick and cannot fail.
+pub trait CommitListener: Send + Sync {
+    /// These changes are durable.
+    fn committed(&self, changes: &[Committed]);
+}
+
+/// Why an arm of the search could not answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IndexError {
+    /// It is still being loaded or built.
+    #[error("the {0} index is not ready yet")]
+    NotReady(&'static str),
+    /// Its files failed; a rebuild is under way.
+    #[error("the {arm} index failed: {reason}")]
+    Failed {
+        /// Which arm.
+        arm: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The store failed under it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Candidate search. The filter is applied inside; a hit may still be stale and is checked against
+/// the record by the caller.
+pub trait Candidates: Send + Sync {
+    /// The best `k` by words under `filter`, and the number of memories that match a word.
+    /// Everything acknowledged is found, whether or not the index has committed it.
+    fn by_text<'a>(
+        &'a self,
+        snapshot: &'a Arc<dyn Snapshot>,
+        query: TextQuery,
+        filter: &'a Filter,
+        k: usize,
+    ) -> BoxFuture<'a, Result<TextCandidates, IndexError>>;
+
+    /// The best `k` by cosine under `filter`, and the cosines of the memories in `also`.
+    fn by_vector<'a>(
+        &'a self,
+        snapshot: &'a Arc<dyn Snapshot>,
+        space: SpaceId,
+        vector: Vector,
+        filter: &'a Filter,
+        k: usize,
+        also: Vec<MemoryId>,
+    ) -> BoxFuture<'a, Result<VectorCandidates, IndexError>>;
+
+    /// State of both arms, for `status`.
+    fn report(&self) -> IndexReport;
+
+    /// Compares the indexes with the store and repairs what differs.
+    fn check<'a>(
+        &'a self,
+        snapshot: &'a Arc<dyn Snapshot>,
+    ) -> BoxFuture<'a, Result<ParityReport, IndexError>>;
+}
+
+/// State of one arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmReport {
+    /// Whether it answers.
+    pub ready: bool,
+    /// What it is doing, or why it is down.
+    pub detail: String,
+    /// Memories it knows.
+    pub n_memories: u64,
+    /// Bytes on disk (0: none).
+    pub disk_bytes: u64,
+    /// Log entry up to which its disk state is.
+    pub watermark: u64,
+}
+
+/// State of the indexes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexReport {
+    /// Vectors.
+    pub vectors: ArmReport,
+    /// Words.
+    pub text: ArmReport,
+    /// Namespaces served by a graph instead of a scan.
+    pub n_graphs: usize,
+    /// Readable memories without a vector.
+    pub n_pending_vectors: u64,
+}
+
+/// What a comparison of index and store found. All numbers but the first are 0 in a sound daemon.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParityReport {
+    /// Memories compared.
+    pub n_compared: u64,
+    /// Missing in an index, added.
+    pub n_missing: u64,
+    /// In an index but not in the store, removed.
+    pub n_surplus: u64,
+    /// Different attributes, corrected.
+    pub n_different: u64,
+}
+
+/// Why a text could not be embedded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    /// Still loading.
+    #[error("the embedding model is still loading")]
+    Loading,
+    /// It cannot be used at all.
+    #[error("the embedding model is unavailable: {0}")]
+    Unavailable(String),
+    /// Too many texts wait; try again.
+    #[error("too many texts are waiting for the embedding model")]
+    Busy,
+    /// This text failed.
+    #[error("the embedding model failed: {0}")]
+    Failed(String),
+}
+
+/// A text embedding model. Queries go before documents; nothing blocks the caller's thread.
+pub trait Embedder: Send + Sync {
+    /// What its vectors can be compared with.
+    fn identity(&self) -> ModelIdentity;
+
+    /// One list of chunk vectors a text, in order. Each text is chunked by
+    /// [`crate::domain::chunk::chunks`], so that a chunk number leads back to its place.
+    fn embed_documents(
+        &self,
+        texts: Vec<Arc<str>>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>, EmbedError>>;
+
+    /// The vector of a query.
+    fn embed_query(&self, text: Arc<str>) -> BoxFuture<'_, Result<Vector, EmbedError>>;
+
+    /// State, for `status`: ready or not, and why.
+    fn report(&self) -> EmbedderReport;
+}
+
+/// State of an embedder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmbedderReport {
+    /// Whether it answers.
+    pub ready: bool,
+    /// What it is doing, or why it is down.
+    pub detail: String,
+    /// Texts waiting.
+    pub n_waiting: usize,
+}
