@@ -20,3 +20,4 @@ pub mod chunk;
 pub mod text;
 
 pub mod decay;
+pub mod when;

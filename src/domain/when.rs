@@ -1,0 +1,64 @@
+//! Reads times as callers write them.
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ZonedDateTime};
+
+/// Text that is not a time.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected an ISO 8601 time (2024-05-08T13:56:00Z, 2024-05-08T13:56, or a date 2024-05-08), got `{0}`"
+)]
+pub struct InvalidTime(String);
+
+/// Reads an ISO 8601 time: with offset or zone as it says, without one in `zone`; a bare date is
+/// the start of that day there. Whole microseconds are kept.
+///
+/// # Errors
+/// [`InvalidTime`] for anything else.
+pub fn parse(text: &str, zone: &TimeZone) -> Result<Timestamp, InvalidTime> {
+    let trimmed = text.trim();
+    let parsed = trimmed
+        .parse::<Timestamp>()
+        .ok()
+        .or_else(|| trimmed.parse::<ZonedDateTime>().ok().map(|zoned| zoned.timestamp()))
+        .or_else(|| {
+            let civil = if trimmed.contains([':', 'T', 't']) {
+                trimmed.parse::<DateTime>().ok()?
+            } else {
+                trimmed.parse::<Date>().ok()?.to_datetime(jiff::civil::Time::midnight())
+            };
+            zone.to_timestamp(civil).ok()
+        });
+    parsed
+        .and_then(|time| Timestamp::from_microsecond(time.as_microsecond()).ok())
+        .ok_or_else(|| InvalidTime(text.chars().take(64).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_the_zone_they_name_or_the_callers() {
+        let shanghai = TimeZone::get("Asia/Shanghai").unwrap();
+        for (text, expected) in [
+            ("2024-05-08T13:56:00Z", "2024-05-08T13:56:00Z"),
+            ("2024-05-08T13:56:00+02:00", "2024-05-08T11:56:00Z"),
+            ("2024-05-08T13:56", "2024-05-08T05:56:00Z"),
+            ("2024-05-08 13:56:30", "2024-05-08T05:56:30Z"),
+            (" 2024-05-08 ", "2024-05-07T16:00:00Z"),
+            ("2024-05-08T13:56[Europe/Berlin]", "2024-05-08T11:56:00Z"),
+        ] {
+            assert_eq!(parse(text, &shanghai).unwrap(), expected.parse().unwrap(), "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_an_example() {
+        for text in ["", "yesterday", "2024", "13:56", "2024-13-01", "08/05/2024"] {
+            let error = parse(text, &TimeZone::UTC).unwrap_err();
+            assert!(error.to_string().contains("ISO 8601"), "{text}: {error}");
+        }
+    }
+}
