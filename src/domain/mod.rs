@@ -17,6 +17,12 @@ pub mod filter;
 pub mod search;
 
 pub mod chunk;
+pub mod dates;
 pub mod text;
 
 pub mod decay;
+pub mod ranking;
+
+pub mod budget;
+pub mod excerpt;
+pub mod measure;
