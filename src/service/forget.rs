@@ -166,7 +166,8 @@ impl Service {
         let mut matching = Vec::new();
         let mut after = None;
         loop {
-            let listing = Listing { filter: filter.clone(), newest_first: false, after, limit: SCAN_PAGE };
+            let listing =
+                Listing { filter: filter.clone(), newest_first: false, after, limit: SCAN_PAGE };
             let page = snapshot.list(listing).await?;
             let Some(last) = page.last() else { return Ok(matching) };
             after = Some((last.event_time(), last.id));
@@ -191,8 +192,7 @@ impl Service {
             let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
             now.checked_add(wait).unwrap_or(Timestamp::MAX)
         };
-        let restorable_until =
-            caller.agent().is_some().then(|| later(self.settings.agent_grace));
+        let restorable_until = caller.agent().is_some().then(|| later(self.settings.agent_grace));
         let erase_by = later(self.settings.erase_within).max(restorable_until.unwrap_or(now));
         let receipt = self
             .store
@@ -220,7 +220,8 @@ fn holds_words(content: &str, words: &str) -> bool {
         && content.match_indices(words).any(|(at, found)| {
             let before = content.get(..at).and_then(|head| head.chars().next_back());
             let after = content.get(at + found.len()..).and_then(|tail| tail.chars().next());
-            let starts_unspaced = found.chars().next().is_some_and(crate::domain::text::is_unspaced);
+            let starts_unspaced =
+                found.chars().next().is_some_and(crate::domain::text::is_unspaced);
             let ends_unspaced =
                 found.chars().next_back().is_some_and(crate::domain::text::is_unspaced);
             (starts_unspaced || is_edge(before)) && (ends_unspaced || is_edge(after))

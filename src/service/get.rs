@@ -42,7 +42,11 @@ impl Service {
     ///
     /// # Errors
     /// `Invalid`, `Ambiguous`; `NotFound` only if not a single one was found.
-    pub async fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer, ServiceError> {
+    pub async fn get(
+        &self,
+        caller: &Caller,
+        request: GetRequest,
+    ) -> Result<GetAnswer, ServiceError> {
         let n_asked = request.references.len();
         if n_asked == 0 || n_asked > GET_IDS_MAX {
             return Err(ServiceError::invalid("ids", format!("1 to {GET_IDS_MAX} ids"), n_asked));
@@ -53,8 +57,11 @@ impl Service {
         for reference in request.references {
             match self.find(caller, &snapshot, "ids", &reference).await {
                 Ok(memory) => {
-                    let history =
-                        if request.history { snapshot.history(memory.id).await? } else { Vec::new() };
+                    let history = if request.history {
+                        snapshot.history(memory.id).await?
+                    } else {
+                        Vec::new()
+                    };
                     if request.reinforces {
                         self.note_used(caller, &memory, Use::Read, now);
                     }

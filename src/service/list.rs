@@ -37,10 +37,18 @@ impl Service {
     ///
     /// # Errors
     /// `Invalid`, `NotReadable`, `Store`.
-    pub async fn list(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer, ServiceError> {
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        request: ListRequest,
+    ) -> Result<ListAnswer, ServiceError> {
         let limit = request.limit.unwrap_or(LIST_LIMIT_DEFAULT);
         if !(1..=LIST_LIMIT_MAX).contains(&limit) {
-            return Err(ServiceError::invalid("limit", format!("a number 1 to {LIST_LIMIT_MAX}"), limit));
+            return Err(ServiceError::invalid(
+                "limit",
+                format!("a number 1 to {LIST_LIMIT_MAX}"),
+                limit,
+            ));
         }
         let snapshot = self.store.snapshot().await?;
         let filter = self.filter(caller, &snapshot, &request.scope).await?;
@@ -49,7 +57,8 @@ impl Service {
             Some(text) => Some(position(cursor::read::<2>(text, fingerprint)?)),
             None => None,
         };
-        let listing = Listing { filter, newest_first: !request.oldest_first, after, limit: limit + 1 };
+        let listing =
+            Listing { filter, newest_first: !request.oldest_first, after, limit: limit + 1 };
         let mut memories = snapshot.list(listing).await?;
         let has_more = memories.len() > limit;
         memories.truncate(limit);

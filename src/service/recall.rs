@@ -104,15 +104,19 @@ impl Service {
         let now = self.clock.now();
         let page = self.page(caller, &request)?;
         let mut warnings = Vec::new();
-        let question = Question::read(checked_query(&request.query, &mut warnings)?);
+        let query = checked_query(&request.query, &mut warnings)?;
+        let question = Question::read(query);
         let snapshot = self.store.snapshot().await?;
         let filter = self.filter(caller, &snapshot, &request.scope).await?;
-        let found = self.candidates(&snapshot, &question, &filter, deadline).await?;
+        let found = self.candidates(&snapshot, (query, &question), &filter, deadline).await?;
         let zone = request.zone.as_ref().unwrap_or(&self.settings.zone);
         let mut fused = fuse(
             &question,
             &found.text,
-            found.vector.as_ref().map(|candidates| VectorArm { candidates, languages: self.languages() }),
+            found
+                .vector
+                .as_ref()
+                .map(|candidates| VectorArm { candidates, languages: self.languages() }),
             &self.settings.ranking,
             zone,
         );
@@ -139,7 +143,7 @@ impl Service {
     async fn candidates(
         &self,
         snapshot: &Arc<dyn Snapshot>,
-        question: &Question,
+        (query, question): (&str, &Question),
         filter: &Filter,
         deadline: Instant,
     ) -> Result<Found, ServiceError> {
@@ -147,7 +151,7 @@ impl Service {
         let terms = question.terms.clone();
         let text = self.candidates.by_text(snapshot, terms, filter, TEXT_CANDIDATES_MAX);
         let (text, vector) =
-            tokio::join!(timeout_at(deadline, text), self.query_vector(question, deadline));
+            tokio::join!(timeout_at(deadline, text), self.query_vector(query, question, deadline));
         match text {
             Ok(Ok(text)) => found.text = text,
             Ok(Err(error)) => found.degraded.push(format!("text: {error}")),
@@ -162,7 +166,9 @@ impl Service {
                     Ok(Ok(candidates)) => found.vector = Some(candidates),
                     Ok(Err(error)) => found.degraded.push(format!("vectors: {error}")),
                     Err(_) => {
-                        found.degraded.push("vectors: they did not answer within the deadline".to_owned());
+                        found
+                            .degraded
+                            .push("vectors: they did not answer within the deadline".to_owned());
                     }
                 }
             }
@@ -174,6 +180,7 @@ impl Service {
     /// The vector of the question, or why there is none.
     async fn query_vector(
         &self,
+        query: &str,
         question: &Question,
         deadline: Instant,
     ) -> Result<(SpaceId, Vector), String> {
@@ -184,8 +191,7 @@ impl Service {
         {
             return Err("the model reads Latin script only; this was searched by words".to_owned());
         }
-        let text: Arc<str> = Arc::from(question.text.as_str());
-        match timeout_at(deadline, embedder.embed_query(text)).await {
+        match timeout_at(deadline, embedder.embed_query(Arc::from(query))).await {
             Ok(Ok(vector)) => Ok((space, vector)),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("the model did not answer within the deadline".to_owned()),
@@ -246,7 +252,8 @@ impl Service {
         let mut n_tokens = 0;
         let mut next = page.offset;
         for hit in ranking.hits.iter().skip(page.offset).take(page.limit) {
-            let (Some(fused), Some(memory)) = (fused.get(hit.index), memories.get(hit.index)) else {
+            let (Some(fused), Some(memory)) = (fused.get(hit.index), memories.get(hit.index))
+            else {
                 continue;
             };
             let recalled = self.recalled(question, hit, fused, memory, now);
@@ -320,10 +327,7 @@ struct Page {
 }
 
 /// The query, cut at [`QUERY_BYTES_MAX`] with a warning.
-fn checked_query<'a>(
-    query: &'a str,
-    warnings: &mut Vec<String>,
-) -> Result<&'a str, ServiceError> {
+fn checked_query<'a>(query: &'a str, warnings: &mut Vec<String>) -> Result<&'a str, ServiceError> {
     if query.trim().is_empty() {
         return Err(ServiceError::invalid("query", "a question or some words", "nothing"));
     }

@@ -146,7 +146,11 @@ impl Service {
             && session.len() > SESSION_BYTES_MAX
         {
             let expected = format!("at most {SESSION_BYTES_MAX} bytes");
-            return Err(ServiceError::invalid("session", expected, format!("{} bytes", session.len())));
+            return Err(ServiceError::invalid(
+                "session",
+                expected,
+                format!("{} bytes", session.len()),
+            ));
         }
         let kind = draft.kind.unwrap_or(Kind::Fact);
         let importance = match draft.importance {
@@ -154,9 +158,9 @@ impl Service {
             None => initial_importance(kind, &draft.content),
         };
         let supersedes = match &draft.supersedes {
-            Some(reference) => Some(
-                self.find_writable(caller, snapshot, "supersedes", reference).await?.id,
-            ),
+            Some(reference) => {
+                Some(self.find_writable(caller, snapshot, "supersedes", reference).await?.id)
+            }
             None => None,
         };
         let mut redactor = Redactor::default();
@@ -186,8 +190,10 @@ impl Service {
         };
         let wait = self.settings.store_wait;
         let each = texts.into_iter().map(|text| async move {
-            let chunks =
-                tokio::time::timeout(wait, embedder.embed_documents(vec![text])).await.ok()?.ok()?;
+            let chunks = tokio::time::timeout(wait, embedder.embed_documents(vec![text]))
+                .await
+                .ok()?
+                .ok()?;
             let chunks = chunks.into_iter().next().filter(|chunks| !chunks.is_empty())?;
             Some(Embedded { space, chunks })
         });

@@ -57,12 +57,17 @@ impl Service {
         let mut namespaces = snapshot.namespaces().await?;
         namespaces.retain(|namespace| {
             caller.access.weight(namespace).is_some()
-                && (patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(namespace)))
+                && (patterns.is_empty()
+                    || patterns.iter().any(|pattern| pattern.matches(namespace)))
         });
         if let (Some(after), Some(before)) = (scope.after, scope.before)
             && after >= before
         {
-            return Err(ServiceError::invalid("before", format!("a time later than `after` ({after})"), before));
+            return Err(ServiceError::invalid(
+                "before",
+                format!("a time later than `after` ({after})"),
+                before,
+            ));
         }
         if let Some(least) = scope.importance_min
             && !(0.0..=1.0).contains(&least)

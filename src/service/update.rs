@@ -44,7 +44,11 @@ impl Service {
     ) -> Result<UpdateAnswer, ServiceError> {
         let now = self.clock.now();
         if request.patch == Patch::default() {
-            return Err(ServiceError::invalid("id", "at least one field to change beside it", "none"));
+            return Err(ServiceError::invalid(
+                "id",
+                "at least one field to change beside it",
+                "none",
+            ));
         }
         let snapshot = self.store.snapshot().await?;
         let memory = self.find_writable(caller, &snapshot, "id", &request.reference).await?;

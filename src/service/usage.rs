@@ -58,7 +58,12 @@ impl UsageBuffer {
 
 impl Service {
     /// Notes that an agent was shown these memories. What the person looks at is not counted.
-    pub(super) fn note_returned(&self, caller: &Caller, ids: impl Iterator<Item = MemoryId>, now: Timestamp) {
+    pub(super) fn note_returned(
+        &self,
+        caller: &Caller,
+        ids: impl Iterator<Item = MemoryId>,
+        now: Timestamp,
+    ) {
         if caller.agent().is_some() {
             for id in ids {
                 self.note(UsageNote { id, at: now, recalls: 1, anchor: None });
