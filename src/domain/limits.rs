@@ -99,9 +99,12 @@ pub const SCAN_PAGE: usize = 500;
 pub const EMBED_QUEUE_MAX: usize = 1_024;
 /// Texts in one call of the model.
 pub const EMBED_BATCH_MAX: usize = 32;
+/// Threads of one embedding model (each may hold its own copy of the weights).
+pub const EMBED_THREADS_MAX: usize = 16;
 /// Query embeddings kept in the cache.
 pub const QUERY_CACHE_MAX: usize = 512;
-/// Chunks embedded of one memory (32 KiB of English is about 80 windows of 100 words).
+/// Chunks embedded of one memory (32 KiB of English is about 95 windows of 75 words, of
+/// source code about 115).
 pub const CHUNKS_MAX: usize = 128;
 
 /// Committed changes that the text index may not have committed yet; past it a commit is forced.
