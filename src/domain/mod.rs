@@ -17,6 +17,7 @@ pub mod filter;
 pub mod search;
 
 pub mod chunk;
+pub mod redaction;
 pub mod text;
 
 pub mod decay;
