@@ -26,6 +26,9 @@ pub const NAMESPACE_SEGMENTS_MAX: usize = 8;
 /// Longest agent name, bytes.
 pub const AGENT_BYTES_MAX: usize = 64;
 
+/// Passes of the redaction over one text; each after the first finds only what was glued to a find.
+pub const REDACTION_PASSES_MAX: usize = 8;
+
 /// Longest query, bytes of UTF-8; the rest is cut and the answer warns.
 pub const QUERY_BYTES_MAX: usize = 4 * 1024;
 /// Most results of one search.

@@ -20,11 +20,10 @@ pub mod chunk;
 pub mod dates;
 pub mod redaction;
 pub mod text;
-
-pub mod decay;
-pub mod ranking;
 pub mod when;
 
 pub mod budget;
+pub mod decay;
 pub mod excerpt;
 pub mod measure;
+pub mod ranking;

@@ -159,10 +159,10 @@ fn the_model_reads_every_word_of_a_text_in_some_chunk() {
                 Some(blank) => &must_read[..blank],
                 None => &must_read[..must_read.floor_char_boundary(must_read.len() - 1)],
             };
-            assert_ne!(embed(must_read), embed(but_last), "{name}, chunk {at}: `{must_read}`");
+            assert!(embed(must_read) != embed(but_last), "{name}, chunk {at}: `{must_read}`");
             if name.contains("prose") {
                 let but_last = &chunk[..chunk.trim_end().rfind(' ').unwrap()];
-                assert_ne!(embed(chunk), embed(but_last), "{name}, chunk {at}: `{chunk}`");
+                assert!(embed(chunk) != embed(but_last), "{name}, chunk {at}: `{chunk}`");
             }
         }
     }
