@@ -5,6 +5,7 @@
 //! chunks, prefixes, checks of what comes out and a cache of queries. So a model brings only its
 //! data: an identity, a way to load it, and a function from texts to vectors.
 
+mod lanes;
 mod queue;
 mod worker;
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::queue::{Shared, Task, Turn};
+use super::lanes::{Shared, Task, Turn};
 use crate::domain::chunk::chunks;
 use crate::domain::embedding::Vector;
 use crate::domain::limits::EMBED_BATCH_MAX;

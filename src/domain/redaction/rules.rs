@@ -142,7 +142,7 @@ pub(super) static RULES: &[Rule] = &[
         "assigned-secret",
         concat!(
             r"(?i)(?:passw(?:or)?d|passphrase|(?-u:\b|_)pwd)",
-            r#"["'`]?(?:\s*(?:=>|:=|==?|:|：)\s*|\s+is\s+)["'`]?([!-~&&[^"'`,;&()<>]]{5,}[!-~&&[^"'`,;&()<>.:?\]}]])"#,
+            r#"["'`]?(?:\s*(?:=>|:=|==?|:|：)\s*|\s+is\s+)["'`]?([!-~&&[^"'`,;&)<>]]{5,}[!-~&&[^"'`,;&()<>.:?\]}]])"#,
         ),
         is_assigned,
     ),
@@ -150,16 +150,16 @@ pub(super) static RULES: &[Rule] = &[
         "assigned-secret",
         concat!(
             r"(?:密码|口令|密钥|令牌)",
-            r#"\s*(?:=|:|：|是|为)\s*["'`“「]?([!-~&&[^"'`,;&()<>]]{5,}[!-~&&[^"'`,;&()<>.:?\]}]])"#,
+            r#"\s*(?:=|:|：|是|为)\s*["'`“「]?([!-~&&[^"'`,;&)<>]]{5,}[!-~&&[^"'`,;&()<>.:?\]}]])"#,
         ),
         is_assigned,
     ),
     named(
         "assigned-secret",
         concat!(
-            r"(?i)(?:secret(?:[_-]?key)?|(?:api|access|account|private|signing|encryption)[_-]?key",
-            r"|(?:access|auth|refresh|bot|api)[_-]?token)",
-            r#"["'`]?\s*(?:=>|:=|==?|:)\s*["'`]?([!-~&&[^"'`,;&()<>]]{11,}[!-~&&[^"'`,;&()<>.:?\]}]])"#,
+            r"(?i)(?:secret(?:[_ -]?key)?|(?:api|access|account|private|signing|encryption)[_ -]?key",
+            r"|(?:access|auth|refresh|bot|api)[_ -]?token)",
+            r#"["'`]?(?:\s*(?:=>|:=|==?|:|：)\s*|\s+is\s+)["'`]?([!-~&&[^"'`,;&)<>]]{11,}[!-~&&[^"'`,;&()<>.:?\]}]])"#,
         ),
         |value| is_assigned(value) && is_mixed(value),
     ),
@@ -185,9 +185,17 @@ fn is_filled_in(value: &str) -> bool {
 }
 
 /// A value after "password =": with a digit, so that "password: required" stays, and neither a place
-/// for one nor a path or an address of one.
+/// for one, nor a path or an address of one, nor code that gets one (`b64decode(x)`, `argv[2]`).
 fn is_assigned(value: &str) -> bool {
     let is_path = ["/", "./", "../", "~/"].iter().any(|start| value.starts_with(start))
         && value.trim_start_matches(['.', '~', '/']).contains(['/', '.']);
-    has(value, |c| c.is_ascii_digit()) && is_filled_in(value) && !is_path && !value.contains("://")
+    let after_name =
+        value.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
+    let is_code = after_name.starts_with(['(', '[']) && after_name.len() < value.len();
+    let is_type_or_address = value.contains("::") || value.contains("://");
+    has(value, |c| c.is_ascii_digit())
+        && is_filled_in(value)
+        && !is_path
+        && !is_code
+        && !is_type_or_address
 }

@@ -1,3 +1,5 @@
+//! Tables of what is a secret and what only looks like one, and the properties of the whole.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -216,6 +218,7 @@ fn what_is_called_a_secret_is_one() {
         ("assigned-secret", "jdbc:x://h/d?user=a&password=", "a1b2c3d4", "&ssl=1"),
         ("assigned-secret", "{\"client_secret\":\"", "0a1b2c3d4e5f", "\"}"),
         ("assigned-secret", "API_KEY: ", "0a1b-2c3d-4e5f-6071", ""),
+        ("assigned-secret", "our API key is ", "0a1b2c3d4e5f6071", ", he said"),
         ("assigned-secret", "WiFi密码是", "88888888a", "，别外传"),
     ] {
         let text = format!("{before}{secret}{after}");
@@ -243,6 +246,7 @@ fn what_only_looks_like_a_secret_stays() {
         "ssh://git@github.com:22/a/b and http://[::1]:8080/",
         "Authorization: Bearer <token> or Authorization: Bearer $TOKEN",
         "bearer of extraordinarily-good-news",
+        "password = b64decode(line), password=argv[2]; Password: super::UTF16String",
         "PWD=/home/ann/src2/app, private_key: /etc/ssl/private/host1.pem",
         "secret: the garden of 1911; the secret is patience",
         "the api_key parameter; token budget: 4096; max_tokens=128",
