@@ -93,8 +93,14 @@ pub const WRITE_QUEUE_MAX: usize = 4_096;
 pub const REQUEST_KEYS_MAX: u64 = 100_000;
 /// Age after which a request key is dropped.
 pub const REQUEST_KEY_AGE_MAX: Duration = Duration::from_hours(24);
+/// Old request keys dropped whenever one is added: more than one, so that they cannot pile up.
+pub const REQUEST_KEYS_DROPPED_MAX: usize = 16;
 /// Longest request key, bytes.
 pub const REQUEST_KEY_BYTES_MAX: usize = 128;
+/// Memories that one handle may name.
+pub const HANDLE_MATCHES_MAX: usize = 32;
+/// Violations that a check of the store tells of.
+pub const VIOLATIONS_MAX: usize = 100;
 /// Rows read in one step of a background pass (rebuild, load, parity).
 pub const SCAN_PAGE: usize = 500;
 
