@@ -19,7 +19,7 @@ use super::pending::{Pending, Unanswered};
 use super::replay::{Own, Replay};
 use crate::domain::limits::{
     BRIDGE_DRAIN_WAIT, CALLS_WAITING_BYTES_MAX, CALLS_WAITING_MAX, DIAL_WAIT_MAX, LISTENS_MAX,
-    OFFLINE_AFTER, OUTBOX_BYTES_MAX, RESENDS_MAX, UNREACHABLE_AFTER,
+    OFFLINE_AFTER, OUTBOX_BYTES_MAX, RESENDS_MAX, SILENT_AFTER, UNREACHABLE_AFTER,
 };
 
 /// See the module.
@@ -43,6 +43,20 @@ struct Reach {
     /// Whether this connection has brought a line.
     has_spoken: bool,
     lost_at: Instant,
+}
+
+impl Reach {
+    /// When the offline answers are asked for this request, if they were not yet.
+    fn offline_at(&self, pending: &Pending) -> Option<Instant> {
+        if pending.is_offline_asked {
+            return None;
+        }
+        match (self.is_up, self.has_spoken) {
+            (false, _) => Some(self.lost_at + OFFLINE_AFTER),
+            (true, false) => Some(self.connected_at.max(pending.arrived) + SILENT_AFTER),
+            (true, true) => None,
+        }
+    }
 }
 
 impl Session {
@@ -202,11 +216,9 @@ impl Session {
         for (_, line) in ended.into_iter().filter_map(|pending| pending.listen?.end) {
             self.to_client.push(line);
         }
+        self.answer_offline(now);
         if self.reach.is_up {
             return;
-        }
-        if now >= self.reach.lost_at + OFFLINE_AFTER {
-            self.answer_offline();
         }
         let lost_at = self.reach.lost_at;
         let failed = |pending: &Pending| fails_at(lost_at, pending).is_some_and(|at| at <= now);
@@ -217,14 +229,17 @@ impl Session {
 
     /// When [`Self::tick`] has something to do next.
     pub(super) fn next_tick(&self) -> Option<Instant> {
-        let lost_at = self.reach.lost_at;
         self.unanswered
             .iter()
-            .filter_map(|pending| match self.reach.is_up {
-                true => listen_ends_at(pending),
-                false if pending.is_offline_asked => fails_at(lost_at, pending),
-                false => Some(lost_at + OFFLINE_AFTER),
+            .flat_map(|pending| {
+                let fails_at = fails_at(self.reach.lost_at, pending);
+                [
+                    self.reach.offline_at(pending),
+                    fails_at.filter(|_| !self.reach.is_up),
+                    listen_ends_at(pending),
+                ]
             })
+            .flatten()
             .min()
     }
 
@@ -355,9 +370,14 @@ impl Session {
             .is_some_and(|listen| std::mem::replace(&mut listen.is_acknowledged, true))
     }
 
-    fn answer_offline(&mut self) {
+    /// Answers what needs no daemon for those who waited for one long enough. Should the daemon
+    /// answer too, that comes too late and is dropped.
+    fn answer_offline(&mut self, now: Instant) {
         let mut answered = Vec::new();
-        for pending in self.unanswered.iter_mut().filter(|pending| !pending.is_offline_asked) {
+        for pending in self.unanswered.iter_mut() {
+            if self.reach.offline_at(pending).is_none_or(|at| at > now) {
+                continue;
+            }
             pending.is_offline_asked = true;
             if pending.method == "tools/call" {
                 continue;

@@ -95,6 +95,9 @@ pub const DIAL_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Time without the daemon after which the bridge answers the handshake itself (clients fall back
 /// to another protocol about 0.6 s after their first probe).
 pub const OFFLINE_AFTER: Duration = Duration::from_millis(500);
+/// Time without the first word of a connected daemon after which the bridge does the same (one
+/// client gives up after 10 s; a daemon behind an activated socket may still be starting).
+pub const SILENT_AFTER: Duration = Duration::from_secs(2);
 /// Time without the daemon after which the bridge answers calls with an error.
 pub const UNREACHABLE_AFTER: Duration = Duration::from_secs(30);
 /// Time for calls in flight after the client closed its end.

@@ -1,7 +1,9 @@
 //! Lines that are too long or no messages, too many calls, and the end of the conversation.
 
 use super::*;
-use crate::domain::limits::CALLS_PER_CONNECTION_MAX;
+use crate::domain::limits::{
+    CALLS_PER_CONNECTION_MAX, CALLS_WAITING_BYTES_MAX, CALLS_WAITING_MAX, LISTENS_MAX,
+};
 
 #[tokio::test]
 async fn one_call_over_the_limit_waits_for_an_answer_and_a_cancellation_does_not() {
@@ -28,6 +30,53 @@ async fn one_call_over_the_limit_waits_for_an_answer_and_a_cancellation_does_not
     connection.answer(&last, json!({})).await;
     assert_eq!(client.receive().await["id"], last["id"]);
     client.is_silent(&mut connection).await;
+}
+
+/// A session without a daemon, and a function that gives it a request.
+fn session() -> (Session, impl FnMut(&mut Session, &str, usize)) {
+    let now = Instant::now();
+    let mut id = 0;
+    let request = move |session: &mut Session, method: &str, n_bytes: usize| {
+        id += 1;
+        let text = "x".repeat(n_bytes);
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": { "x": text } });
+        session.client_line(line.to_string().as_bytes(), now);
+    };
+    (Session::new(message::line(b"hello"), Arc::new(KnownOffline), now), request)
+}
+
+#[test]
+fn with_too_many_calls_waiting_nothing_more_is_read() {
+    let (mut session, mut request) = session();
+    for _ in 0..CALLS_WAITING_MAX {
+        assert!(session.has_room());
+        request(&mut session, "tools/call", 0);
+    }
+    assert!(!session.has_room());
+    session.connected(Instant::now());
+    assert!(session.has_room());
+}
+
+#[test]
+fn with_too_many_bytes_waiting_nothing_more_is_read() {
+    let (mut session, mut request) = session();
+    for _ in 0..CALLS_WAITING_BYTES_MAX / LINE_BYTES_MAX {
+        assert!(session.has_room());
+        request(&mut session, "tools/call", LINE_BYTES_MAX);
+    }
+    assert!(!session.has_room());
+}
+
+#[test]
+fn listeners_take_no_places_of_calls_but_have_a_limit() {
+    let (mut session, mut request) = session();
+    for _ in 0..LISTENS_MAX {
+        request(&mut session, "subscriptions/listen", 0);
+    }
+    assert!(session.to_client.is_empty());
+    request(&mut session, "subscriptions/listen", 0);
+    assert!(!session.to_client.is_empty());
+    assert!(!session.wants_daemon());
 }
 
 #[tokio::test]

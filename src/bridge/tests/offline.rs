@@ -2,7 +2,7 @@
 //! waits for nothing but timers.
 
 use super::*;
-use crate::domain::limits::{OFFLINE_AFTER, UNREACHABLE_AFTER};
+use crate::domain::limits::{OFFLINE_AFTER, SILENT_AFTER, UNREACHABLE_AFTER};
 
 #[tokio::test(start_paused = true)]
 async fn the_older_handshake_is_answered_without_a_daemon_and_repeated_when_there_is_one() {
@@ -83,4 +83,22 @@ async fn the_end_of_input_without_a_daemon_is_not_waited_out_when_nothing_is_in_
     let (rest, ending) = client.close().await;
     assert_eq!((rest.len(), ending), (0, Ending::InputClosed));
     assert!(closed_at.elapsed() < BRIDGE_DRAIN_WAIT / 5);
+}
+
+#[tokio::test]
+async fn a_daemon_that_hangs_before_its_first_word_does_not_hang_the_handshake() {
+    let place = Place::new();
+    let daemon = place.daemon();
+    let mut client = place.client();
+    let mut connection = daemon.accept().await;
+    tokio::time::pause();
+    let asked_at = Instant::now();
+    client.request(0, "initialize", initialize_params()).await;
+    assert_eq!(client.receive().await["result"]["protocolVersion"], "2025-11-25");
+    assert!(asked_at.elapsed() >= SILENT_AFTER);
+    tokio::time::resume();
+    // It comes to itself: what it says to the handshake is old news, and calls are its own.
+    let initialize = connection.receive().await;
+    connection.answer(&initialize, json!({ "protocolVersion": "2025-06-18" })).await;
+    client.is_silent(&mut connection).await;
 }

@@ -65,7 +65,25 @@ async fn a_modern_client_keeps_its_listener_and_its_call() {
     assert_eq!(client.receive().await, updated);
     connection.answer(&call, json!({})).await;
     assert_eq!(client.receive().await["id"], 3);
+    // Nor is the old daemon's end of the listener told later.
+    tokio::time::pause();
+    tokio::time::sleep(BRIDGE_DRAIN_WAIT * 2).await;
+    tokio::time::resume();
     client.is_silent(&mut connection).await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_listener_is_told_when_the_daemon_stays() {
+    let place = Place::new();
+    let daemon = place.daemon();
+    let mut client = place.client();
+    let mut connection = daemon.accept().await;
+    client.request(1, "subscriptions/listen", modern(json!({ "notifications": {} }))).await;
+    let listen = connection.receive().await;
+    connection.answer(&listen, json!({ "resultType": "complete" })).await;
+    client.is_silent(&mut connection).await;
+    tokio::time::pause();
+    assert_eq!(client.receive().await["id"], 1);
 }
 
 #[tokio::test]
