@@ -82,6 +82,44 @@ pub const HELLO_BYTES_MAX: usize = 64 * 1024;
 pub const HELLO_WAIT: Duration = Duration::from_secs(10);
 /// Calls in flight on one connection.
 pub const CALLS_PER_CONNECTION_MAX: usize = 64;
+/// Calls that wait in the bridge for a free place among [`CALLS_PER_CONNECTION_MAX`]; past it the
+/// bridge stops reading.
+pub const CALLS_WAITING_MAX: usize = 256;
+/// Bytes of unanswered calls the bridge holds; past it the bridge stops reading.
+pub const CALLS_WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes queued in one direction of the bridge; past it the bridge stops reading the other end.
+pub const OUTBOX_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Room that the bridge keeps in a line for the request key it inserts, bytes.
+pub const REQUEST_KEY_ROOM: usize = 256;
+/// Open `subscriptions/listen` requests of one client.
+pub const LISTENS_MAX: usize = 16;
+/// Resource subscriptions (`resources/subscribe`) the bridge restores after a reconnect.
+pub const SUBSCRIPTIONS_MAX: usize = 256;
+/// Times the bridge sends one request again after its connection was lost.
+pub const RESENDS_MAX: u32 = 3;
+/// First and longest wait between two attempts to reach the daemon.
+pub const DIAL_WAIT_MIN: Duration = Duration::from_millis(20);
+/// See [`DIAL_WAIT_MIN`].
+pub const DIAL_WAIT_MAX: Duration = Duration::from_secs(1);
+/// Time without the daemon after which the bridge answers the handshake itself (clients fall back
+/// to another protocol about 0.6 s after their first probe).
+pub const OFFLINE_AFTER: Duration = Duration::from_millis(500);
+/// Time without the first word of a connected daemon after which the bridge does the same (one
+/// client gives up after 10 s; a daemon behind an activated socket may still be starting).
+pub const SILENT_AFTER: Duration = Duration::from_secs(2);
+/// Time without the daemon after which the bridge answers calls with an error.
+pub const UNREACHABLE_AFTER: Duration = Duration::from_secs(30);
+/// Time for calls in flight after the client closed its end.
+pub const BRIDGE_DRAIN_WAIT: Duration = Duration::from_secs(5);
+/// Time the bridge gives others (systemd, an admin's restart) to bring a lost daemon back before
+/// it starts one.
+pub const START_GRACE: Duration = Duration::from_secs(1);
+/// Time between two attempts of one bridge to start the daemon.
+pub const START_RETRY: Duration = Duration::from_secs(5);
+/// Time for a started daemon to open its socket.
+pub const START_WAIT: Duration = Duration::from_secs(10);
+/// Time for `systemctl` to say whether the unit exists.
+pub const SYSTEMCTL_WAIT: Duration = Duration::from_secs(3);
 /// Connections of one uid.
 pub const CONNECTIONS_PER_UID_MAX: usize = 2_048;
 
