@@ -158,3 +158,8 @@ pub const CHUNKS_MAX: usize = 128;
 pub const TEXT_TAIL_MAX: usize = 2_000;
 /// Access notes (returned, used) waiting to be written; the oldest are dropped and counted.
 pub const ACCESS_BUFFER_MAX: usize = 10_000;
+
+/// Longest configuration file, bytes.
+pub const CONFIG_BYTES_MAX: usize = 1024 * 1024;
+/// Longest path of a Unix socket, bytes (`sun_path` of unix(7), without its final zero).
+pub const SOCKET_PATH_BYTES_MAX: usize = 107;
