@@ -41,6 +41,12 @@ pub struct TextHit {
     pub id: MemoryId,
     /// BM25 score for each clause of the query, 0.0 where it matches none of its terms.
     pub scores: Vec<f64>,
+    /// For each clause the share of its terms that this memory contains, 0.0..=1.0, each term
+    /// counted by `weight * idf`. A term that no memory searched contains counts with the idf of
+    /// no occurrence, `ln(1 + (n_documents + 0.5) / 0.5)`, so that matching one common word of a
+    /// question about something unheard of gives little. Says how well the words match whatever
+    /// the other memories are like, which a BM25 score does not.
+    pub coverage: Vec<f64>,
     /// Its attributes.
     pub attributes: Attributes,
 }
