@@ -100,5 +100,13 @@ pub const CHUNKS_MAX: usize = 128;
 
 /// Committed changes that the text index may not have committed yet; past it a commit is forced.
 pub const TEXT_TAIL_MAX: usize = 2_000;
+/// Changes at which the text index commits before its time.
+pub const TEXT_COMMIT_CHANGES: usize = 256;
+/// Longest wait of a writer for room in a full tail; after it the tail grows.
+pub const TEXT_TAIL_WAIT_MAX: Duration = Duration::from_secs(1);
+/// Pause after a failed commit of the text index.
+pub const TEXT_RETRY: Duration = Duration::from_secs(30);
+/// Smallest write buffer of the text index, bytes (what the library asks for).
+pub const TEXT_BUFFER_BYTES_MIN: usize = 15_000_000;
 /// Access notes (returned, used) waiting to be written; the oldest are dropped and counted.
 pub const ACCESS_BUFFER_MAX: usize = 10_000;
