@@ -17,6 +17,7 @@ use crate::domain::change::{
 use crate::domain::embedding::{Embedded, ModelIdentity, SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::{Handle, MemoryId};
+use crate::domain::identity::Actor;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
@@ -33,6 +34,50 @@ pub trait Clock: Send + Sync {
 pub trait Ids: Send + Sync {
     /// An id that was not given before, made at `now`.
     fn next_id(&self, now: Timestamp) -> MemoryId;
+}
+
+/// What is counted. One event, one place that counts it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measured {
+    /// A search was answered.
+    Recall {
+        /// Hits it returned; 0: it abstained.
+        n_hits: usize,
+        /// How long it took.
+        elapsed: Duration,
+        /// Whether an arm was missing.
+        degraded: bool,
+    },
+    /// Memories were stored.
+    Store {
+        /// New ones.
+        n_stored: usize,
+        /// Those that were there already.
+        n_deduplicated: usize,
+        /// Those that had something redacted.
+        n_redacted: usize,
+        /// How long it took.
+        elapsed: Duration,
+    },
+    /// A memory was changed.
+    Update,
+    /// Memories were forgotten.
+    Forget {
+        /// How many.
+        n_forgotten: usize,
+    },
+    /// A usage note was dropped because too many waited.
+    UsageNoteDropped,
+    /// A tool answered with an error.
+    ToolError,
+}
+
+/// Counters, for `status`.
+pub trait Meter: Send + Sync {
+    /// Counts an event.
+    fn record(&self, event: Measured);
+    /// All counters by name.
+    fn snapshot(&self) -> Vec<(String, u64)>;
 }
 
 /// Why a store could not do what it was asked. "Not found" is no error: it is an answer.
@@ -73,6 +118,15 @@ pub trait Store: Send + Sync {
 
     /// Forgets memories, durable at the answer.
     fn forget(&self, request: Forget) -> BoxFuture<'_, Result<Forgotten, StoreError>>;
+
+    /// Brings a forgotten memory back, without vectors, while its grace lasts; durable at the answer.
+    /// Returns whether it did.
+    fn restore(
+        &self,
+        id: MemoryId,
+        actor: Actor,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// Erases the content of forgotten memories whose grace has passed at `now`; returns how many.
     fn erase_due(&self, now: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;
@@ -120,6 +174,8 @@ pub struct StoreReport {
     pub format_version: u32,
     /// Writes waiting now.
     pub n_waiting: usize,
+    /// Why it takes no writes, if it takes none.
+    pub trouble: Option<String>,
 }
 
 /// Order and page of a listing.

@@ -26,6 +26,9 @@ pub const NAMESPACE_SEGMENTS_MAX: usize = 8;
 /// Longest agent name, bytes.
 pub const AGENT_BYTES_MAX: usize = 64;
 
+/// Passes of the redaction over one text; each after the first finds only what was glued to a find.
+pub const REDACTION_PASSES_MAX: usize = 8;
+
 /// Longest query, bytes of UTF-8; the rest is cut and the answer warns.
 pub const QUERY_BYTES_MAX: usize = 4 * 1024;
 /// Most results of one search.
@@ -60,6 +63,12 @@ pub const QUERY_TERMS_MAX: usize = 64;
 /// Most clauses a question is split into.
 pub const QUERY_CLAUSES_MAX: usize = 8;
 
+/// Fewest tokens a search may be limited to.
+pub const RECALL_TOKENS_MIN: usize = 50;
+/// Most tokens a search may be allowed.
+pub const RECALL_TOKENS_MAX: usize = 8_000;
+/// Tokens a hit costs beside its excerpt: ids, kind, reasons (counted on printed answers).
+pub const HIT_TOKENS_OVERHEAD: usize = 60;
 /// Characters of its best chunk that a hit shows (the rest by `memory_get`).
 pub const HIT_CHARS_MAX: usize = 600;
 /// Hard cap of a tool result's text, bytes (about 6,000 to 8,000 tokens).
@@ -84,8 +93,14 @@ pub const WRITE_QUEUE_MAX: usize = 4_096;
 pub const REQUEST_KEYS_MAX: u64 = 100_000;
 /// Age after which a request key is dropped.
 pub const REQUEST_KEY_AGE_MAX: Duration = Duration::from_hours(24);
+/// Old request keys dropped whenever one is added: more than one, so that they cannot pile up.
+pub const REQUEST_KEYS_DROPPED_MAX: usize = 16;
 /// Longest request key, bytes.
 pub const REQUEST_KEY_BYTES_MAX: usize = 128;
+/// Memories that one handle may name.
+pub const HANDLE_MATCHES_MAX: usize = 32;
+/// Violations that a check of the store tells of.
+pub const VIOLATIONS_MAX: usize = 100;
 /// Rows read in one step of a background pass (rebuild, load, parity).
 pub const SCAN_PAGE: usize = 500;
 
@@ -93,9 +108,12 @@ pub const SCAN_PAGE: usize = 500;
 pub const EMBED_QUEUE_MAX: usize = 1_024;
 /// Texts in one call of the model.
 pub const EMBED_BATCH_MAX: usize = 32;
+/// Threads of one embedding model (each may hold its own copy of the weights).
+pub const EMBED_THREADS_MAX: usize = 16;
 /// Query embeddings kept in the cache.
 pub const QUERY_CACHE_MAX: usize = 512;
-/// Chunks embedded of one memory (32 KiB of English is about 80 windows of 100 words).
+/// Chunks embedded of one memory (32 KiB of English is about 95 windows of 75 words, of
+/// source code about 115).
 pub const CHUNKS_MAX: usize = 128;
 
 /// Committed changes that the text index may not have committed yet; past it a commit is forced.

@@ -18,7 +18,13 @@ pub mod search;
 
 pub mod bm25;
 pub mod chunk;
+pub mod dates;
+pub mod redaction;
 pub mod text;
-
-pub mod decay;
 pub mod when;
+
+pub mod budget;
+pub mod decay;
+pub mod excerpt;
+pub mod measure;
+pub mod ranking;
