@@ -22,7 +22,7 @@ const ERASE_JOB: Actor = Actor::Job("erase");
 pub(super) fn forget(batch: &mut Batch<'_>, request: &Forget) -> Result<Forgotten> {
     let key = request.request.as_ref();
     if let Some(first) = batch.first_answer(Keyed::Forget, key, request.at)? {
-        return replayed(first);
+        return replayed(&first);
     }
     let by = By { actor: &request.actor, at: request.at };
     let (mut ids, mut missing) = (Vec::new(), Vec::new());
@@ -46,7 +46,7 @@ pub(super) fn forget(batch: &mut Batch<'_>, request: &Forget) -> Result<Forgotte
         restorable_until: request.restorable_until.map(jiff::Timestamp::as_microsecond),
     };
     batch.keep_answer(Keyed::Forget, key, &answer, request.at)?;
-    replayed(answer)
+    replayed(&answer)
 }
 
 /// Erases the content of forgotten memories that are due at `now`, at most a page of them. Returns
@@ -157,7 +157,7 @@ fn item(id: MemoryId) -> RequestItem {
 }
 
 /// The receipt that was given first.
-fn replayed(first: RequestRecord) -> Result<Forgotten> {
+fn replayed(first: &RequestRecord) -> Result<Forgotten> {
     Ok(Forgotten {
         ids: first.items.iter().map(|item| item.id.0).collect(),
         missing: first.missing.iter().map(|id| id.0).collect(),

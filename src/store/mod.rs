@@ -72,7 +72,8 @@ pub struct StoreSettings {
 #[derive(Debug)]
 pub struct RedbStore {
     location: open::Location,
-    database: RwLock<Option<Arc<Database>>>,
+    /// `None` once it is closed. Whoever begins to read holds the lock, so that closing waits.
+    database: Arc<RwLock<Option<Arc<Database>>>>,
     writer: Writer,
 }
 
@@ -108,7 +109,7 @@ impl RedbStore {
         let database = Arc::new(database);
         let writer = Writer::start(Arc::clone(&database))
             .map_err(|source| location.file_error("start the writer thread of", source))?;
-        Ok(Self { location, database: RwLock::new(Some(database)), writer })
+        Ok(Self { location, database: Arc::new(RwLock::new(Some(database))), writer })
     }
 
     /// Who learns of every commit. Only the first call counts; it comes before the first write.
@@ -136,8 +137,7 @@ impl RedbStore {
     /// until then. Later calls answer [`StoreError::Closed`], those on snapshots too.
     pub fn close(&self) {
         self.writer.close();
-        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
-        *database = None;
+        *self.database.write().unwrap_or_else(PoisonError::into_inner) = None;
         self.location.unlock();
     }
 
@@ -151,13 +151,12 @@ impl RedbStore {
 
     /// A snapshot of what is committed, made off the caller's thread: it may read the disk.
     async fn begin_read(&self) -> Result<RedbSnapshot> {
-        let database = self
-            .database
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-            .ok_or(StoreError::Closed)?;
-        snapshot::blocking(move || RedbSnapshot::new(database.begin_read()?)).await
+        let database = Arc::clone(&self.database);
+        snapshot::blocking(move || {
+            let database = database.read().unwrap_or_else(PoisonError::into_inner);
+            RedbSnapshot::new(database.as_ref().ok_or(StoreError::Closed)?.begin_read()?)
+        })
+        .await
     }
 
     /// Repeats a step of bounded size until it finds nothing more to do, and adds up.

@@ -294,7 +294,10 @@ fn store_error(path: &Path, error: StoreError) -> OpenError {
     match error {
         StoreError::Io(reason) => file_error("write", path, io::Error::other(reason)),
         StoreError::Full(_) => file_error("write", path, ErrorKind::StorageFull.into()),
-        other => damaged(path, other.to_string()),
+        StoreError::Damaged(_)
+        | StoreError::Busy
+        | StoreError::Closed
+        | StoreError::SupersedesMissing(_) => damaged(path, error.to_string()),
     }
 }
 

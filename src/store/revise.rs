@@ -46,13 +46,7 @@ fn write(
     batch.replace(old, new)?;
     let text = if changed.contains(&"content") {
         batch.await_vectors(new.id)?;
-        let mut embedded = request.embedded.clone();
-        if let Some(vectors) = &request.embedded {
-            if !batch.attach(new.id, new.record.version, vectors)? {
-                embedded = None;
-            }
-        }
-        NewText::Yes(embedded)
+        NewText::Yes(batch.attach_new(new, request.embedded.as_ref())?)
     } else {
         NewText::No
     };

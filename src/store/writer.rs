@@ -94,8 +94,7 @@ impl Writer {
     }
 
     fn enqueue(&self, task: Box<dyn Task>) -> Result<()> {
-        let queue = lock(&self.queue);
-        let sender = queue.as_ref().ok_or(StoreError::Closed)?;
+        let sender = lock(&self.queue).clone().ok_or(StoreError::Closed)?;
         self.shared.n_waiting.fetch_add(1, Ordering::Relaxed);
         sender.try_send(task).map_err(|error| {
             self.shared.n_waiting.fetch_sub(1, Ordering::Relaxed);
