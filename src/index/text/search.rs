@@ -176,7 +176,8 @@ impl<'a> Tally<'a> {
                     if matches!(admission, Admission::Unknown) {
                         *admission = match segment.document(doc) {
                             Some((id, length)) if !state.tail.contains_key(&id) => {
-                                self.admit(id, length, *namespace)
+                                let slot = segment.slot(doc, id, self.search.catalog);
+                                self.admit(slot, length, *namespace)
                             }
                             _ => Admission::Out,
                         };
@@ -204,22 +205,22 @@ impl<'a> Tally<'a> {
                     continue;
                 }
                 if matches!(admission, Admission::Unknown) {
-                    admission = self.admit(*id, document.length, *namespace);
+                    admission =
+                        self.admit(self.search.catalog.slot(*id), document.length, *namespace);
                 }
                 self.count(term, admission, frequency);
             }
         }
     }
 
-    fn admit(&mut self, id: MemoryId, length: u32, namespace: NamespaceSlot) -> Admission {
-        let catalog = self.search.catalog;
-        let Some(slot) = catalog.slot(id) else { return Admission::Out };
-        match catalog.entry(slot) {
-            Some(entry) if entry.namespace == namespace => {
+    fn admit(&mut self, slot: Option<Slot>, length: u32, namespace: NamespaceSlot) -> Admission {
+        let entry = slot.and_then(|slot| Some((slot, self.search.catalog.entry(slot)?)));
+        match entry {
+            Some((slot, entry)) if entry.namespace == namespace => {
                 if !self.search.filter.matches(entry) {
                     return Admission::Counted;
                 }
-                self.found.push(Found { id, slot, length });
+                self.found.push(Found { id: entry.id, slot, length });
                 Admission::Found(self.found.len() - 1)
             }
             _ => Admission::Out,

@@ -160,6 +160,21 @@ fn a_memory_the_catalog_does_not_know_is_not_found() {
 }
 
 #[test]
+fn a_place_in_the_catalog_that_is_used_again_names_nobody_else() {
+    let mut world = World::new();
+    world.put(1, "red house");
+    world.put(2, "red boat");
+    world.index.flush();
+    assert_eq!(world.find("red"), [1, 2]);
+    let place = world.catalog.slot(id(1));
+    world.catalog.remove(id(1));
+    world.put(3, "green tea");
+    assert_eq!(world.catalog.slot(id(3)), place);
+    assert_eq!(world.find("red"), [2]);
+    assert_eq!(world.find("green"), [3]);
+}
+
+#[test]
 fn a_memory_that_moved_is_found_where_it_is() {
     let mut world = World::new();
     world.put_in("user", 1, "red house");
@@ -231,7 +246,8 @@ fn no_namespace_or_an_unknown_one_finds_nothing() {
 
 #[test]
 fn a_memory_is_found_at_once_while_commits_run() {
-    let index = TextIndex::open(tempfile::tempdir().unwrap().path(), SETTINGS);
+    let home = tempfile::tempdir().unwrap();
+    let index = TextIndex::open(home.path(), SETTINGS);
     index.start_rebuild();
     index.finish_rebuild(0);
     let done = std::sync::atomic::AtomicBool::new(false);
@@ -258,4 +274,6 @@ fn a_memory_is_found_at_once_while_commits_run() {
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+    index.flush();
+    assert_eq!((index.report().ready, index.watermark()), (true, 300));
 }
