@@ -171,3 +171,16 @@ pub const ACCESS_BUFFER_MAX: usize = 10_000;
 pub const CONFIG_BYTES_MAX: usize = 1024 * 1024;
 /// Longest path of a Unix socket, bytes (`sun_path` of unix(7), without its final zero).
 pub const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// Characters of a memory that a listing or a preview shows.
+pub const LISTED_CHARS_MAX: usize = 240;
+/// Ids that a receipt of forgetting names one by one.
+pub const FORGOTTEN_IDS_SHOWN_MAX: usize = 200;
+/// Connections waiting to be accepted.
+pub const SOCKET_BACKLOG: i32 = 1_024;
+/// Read buffer of a connection, bytes (small, since a thousand of them may sit idle).
+pub const CONNECTION_BUFFER_BYTES: usize = 4 * 1024;
+/// Answers a peer has not taken yet, bytes; past it nothing more is read from it.
+pub const UNSENT_BYTES_MAX: usize = 1024 * 1024;
+/// Calls running at a time on all connections; more wait (a setting; this is its default).
+pub const CALLS_MAX: usize = 256;

@@ -46,7 +46,8 @@ impl Home {
 
     /// With this configuration file.
     pub fn with_config(config: &str) -> Self {
-        let home = Self { config: config.to_owned(), ..Self::new() };
+        let mut home = Self::new();
+        config.clone_into(&mut home.config);
         fs::write(home.path("config.toml"), &home.config).unwrap();
         home
     }
