@@ -65,10 +65,18 @@ pub const HIT_CHARS_MAX: usize = 600;
 /// Hard cap of a tool result's text, bytes (about 6,000 to 8,000 tokens).
 pub const RESULT_BYTES_MAX: usize = 24 * 1024;
 
+/// Longest path of a socket, bytes (`sun_path` of Linux without its closing zero).
+pub const SOCKET_PATH_BYTES_MAX: usize = 107;
+/// Connections waiting to be accepted.
+pub const SOCKET_BACKLOG: i32 = 1_024;
 /// Longest protocol line, bytes.
 pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Longest hello line, bytes.
 pub const HELLO_BYTES_MAX: usize = 64 * 1024;
+/// Read buffer of a connection, bytes (small, since a thousand of them may sit idle).
+pub const CONNECTION_BUFFER_BYTES: usize = 4 * 1024;
+/// Answers a peer has not taken yet, bytes; past it nothing more is read from it.
+pub const UNSENT_BYTES_MAX: usize = 1024 * 1024;
 /// Time for the first line of a connection.
 pub const HELLO_WAIT: Duration = Duration::from_secs(10);
 /// Calls in flight on one connection.
