@@ -35,6 +35,50 @@ pub trait Ids: Send + Sync {
     fn next_id(&self, now: Timestamp) -> MemoryId;
 }
 
+/// What is counted. One event, one place that counts it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measured {
+    /// A search was answered.
+    Recall {
+        /// Hits it returned; 0: it abstained.
+        n_hits: usize,
+        /// How long it took.
+        elapsed: Duration,
+        /// Whether an arm was missing.
+        degraded: bool,
+    },
+    /// Memories were stored.
+    Store {
+        /// New ones.
+        n_stored: usize,
+        /// Those that were there already.
+        n_deduplicated: usize,
+        /// Those that had something redacted.
+        n_redacted: usize,
+        /// How long it took.
+        elapsed: Duration,
+    },
+    /// A memory was changed.
+    Update,
+    /// Memories were forgotten.
+    Forget {
+        /// How many.
+        n_forgotten: usize,
+    },
+    /// A usage note was dropped because too many waited.
+    UsageNoteDropped,
+    /// A tool answered with an error.
+    ToolError,
+}
+
+/// Counters, for `status`.
+pub trait Meter: Send + Sync {
+    /// Counts an event.
+    fn record(&self, event: Measured);
+    /// All counters by name.
+    fn snapshot(&self) -> Vec<(String, u64)>;
+}
+
 /// Why a store could not do what it was asked. "Not found" is no error: it is an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
@@ -120,6 +164,8 @@ pub struct StoreReport {
     pub format_version: u32,
     /// Writes waiting now.
     pub n_waiting: usize,
+    /// Why it takes no writes, if it takes none.
+    pub trouble: Option<String>,
 }
 
 /// Order and page of a listing.

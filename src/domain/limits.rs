@@ -60,6 +60,12 @@ pub const QUERY_TERMS_MAX: usize = 64;
 /// Most clauses a question is split into.
 pub const QUERY_CLAUSES_MAX: usize = 8;
 
+/// Fewest tokens a search may be limited to.
+pub const RECALL_TOKENS_MIN: usize = 50;
+/// Most tokens a search may be allowed.
+pub const RECALL_TOKENS_MAX: usize = 8_000;
+/// Tokens a hit costs beside its excerpt: ids, kind, reasons (counted on printed answers).
+pub const HIT_TOKENS_OVERHEAD: usize = 60;
 /// Characters of its best chunk that a hit shows (the rest by `memory_get`).
 pub const HIT_CHARS_MAX: usize = 600;
 /// Hard cap of a tool result's text, bytes (about 6,000 to 8,000 tokens).

@@ -17,7 +17,14 @@ pub mod filter;
 pub mod search;
 
 pub mod chunk;
+pub mod dates;
+pub mod redaction;
 pub mod text;
 
 pub mod decay;
+pub mod ranking;
 pub mod when;
+
+pub mod budget;
+pub mod excerpt;
+pub mod measure;

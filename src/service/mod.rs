@@ -1,1 +1,127 @@
 //! Use cases, one a file: what agents and people can ask of the daemon.
+//!
+//! A use case reads the clock once, checks what the caller may do, and reaches the outside through
+//! the ports alone. What is answered about a memory comes from one snapshot a call.
+
+pub mod forget;
+pub mod get;
+pub mod list;
+pub mod maintain;
+pub mod recall;
+pub mod remember;
+pub mod scope;
+pub mod status;
+pub mod update;
+
+mod cursor;
+mod error;
+mod redaction;
+mod reference;
+mod usage;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+pub use error::ServiceError;
+
+use crate::domain::decay::DecayPolicy;
+use crate::domain::embedding::SpaceId;
+use crate::domain::memory::Memory;
+use crate::domain::ranking::RankingPolicy;
+use crate::ports::{Candidates, Clock, Embedder, Ids, Meter, Store};
+
+/// What the composition root hands in.
+pub struct Ports {
+    /// The one truth.
+    pub store: Arc<dyn Store>,
+    /// The search arms.
+    pub candidates: Arc<dyn Candidates>,
+    /// The model; `None`: meaning is switched off.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// New ids.
+    pub ids: Arc<dyn Ids>,
+    /// Counters.
+    pub meter: Arc<dyn Meter>,
+}
+
+/// Policies and waits of the use cases.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long a store waits for its vectors before it is acknowledged without them.
+    pub store_wait: Duration,
+    /// How long a search may take before it answers with the arms it has.
+    pub recall_deadline: Duration,
+    /// Results of a search that names no limit.
+    pub recall_limit: usize,
+    /// Tokens of a search that names no budget.
+    pub recall_tokens_max: usize,
+    /// Ranking.
+    pub ranking: RankingPolicy,
+    /// Decay.
+    pub decay: DecayPolicy,
+    /// How long the person may bring back what an agent forgot.
+    pub agent_grace: Duration,
+    /// Time until the last byte of a forgotten memory is gone.
+    pub erase_within: Duration,
+    /// The zone of calendar questions of callers that name none.
+    pub zone: TimeZone,
+}
+
+/// The use cases.
+pub struct Service {
+    store: Arc<dyn Store>,
+    candidates: Arc<dyn Candidates>,
+    embedder: Option<Arc<dyn Embedder>>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    meter: Arc<dyn Meter>,
+    settings: Settings,
+    space: OnceLock<SpaceId>,
+    usage: usage::UsageBuffer,
+    backlog: tokio::sync::Notify,
+    health: status::Health,
+    started_at: Timestamp,
+}
+
+impl Service {
+    /// The use cases over these ports. Call [`Service::open_space`] before the first store, or
+    /// memories are stored without vectors until it is.
+    pub fn new(ports: Ports, settings: Settings) -> Self {
+        let started_at = ports.clock.now();
+        Self {
+            store: ports.store,
+            candidates: ports.candidates,
+            embedder: ports.embedder,
+            clock: ports.clock,
+            ids: ports.ids,
+            meter: ports.meter,
+            settings,
+            space: OnceLock::new(),
+            usage: usage::UsageBuffer::default(),
+            backlog: tokio::sync::Notify::new(),
+            health: status::Health::default(),
+            started_at,
+        }
+    }
+
+    /// Strength of `memory` at `now`, 0.0..=1.0.
+    fn strength(&self, memory: &Memory, now: Timestamp) -> f64 {
+        self.settings.decay.strength(
+            memory.usage.anchor,
+            memory.kind,
+            memory.importance,
+            memory.pinned,
+            now,
+        )
+    }
+
+    /// The zone of a call.
+    pub fn zone(&self) -> &TimeZone {
+        &self.settings.zone
+    }
+}

@@ -1,0 +1,143 @@
+//! Stage 1: one sum for each candidate, from what the indexes know.
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+
+use super::policy::RankingPolicy;
+use super::question::Question;
+use super::reason::Reason;
+use crate::domain::dates;
+use crate::domain::embedding::Languages;
+use crate::domain::id::MemoryId;
+use crate::domain::search::{Attributes, TextCandidates, TextHit, VectorCandidates, VectorHit};
+
+/// Least standard deviation of cosines: in a namespace of two or three memories the measured one
+/// says nothing, and a tiny one would make every cosine extreme. Chosen (the development sets have
+/// 0.11 to 0.15).
+const DEVIATION_MIN: f64 = 0.05;
+
+/// The answer of the vector arm, and what its model reads.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorArm<'a> {
+    /// The answer.
+    pub candidates: &'a VectorCandidates,
+    /// What the model reads.
+    pub languages: Languages,
+}
+
+/// A candidate with what both arms say about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fused {
+    /// Which.
+    pub id: MemoryId,
+    /// Its attributes.
+    pub attributes: Attributes,
+    /// The terms of its sum.
+    pub reasons: Vec<Reason>,
+    /// The sum, which is the order of stage 1.
+    pub sum: f64,
+    /// Share of the question's terms it contains, of the whole or of its best clause, 0.0..=1.0.
+    pub coverage: f64,
+    /// Cosine with the question, if the model can read both.
+    pub cosine: Option<f64>,
+    /// Its best chunk, under the same condition.
+    pub chunk: Option<u32>,
+}
+
+/// What each arm found for one memory.
+#[derive(Default)]
+struct Found<'a> {
+    text: Option<&'a TextHit>,
+    vector: Option<&'a VectorHit>,
+}
+
+/// Adds up text, vector and date for every candidate; best first, ties by id.
+///
+/// `B + 0.8 D + 0.5 date`: `B` is BM25 as a share of the best hit (half of it from the best clause
+/// if there are several), `D` the cosine standardised over the namespace, cut to -1.0..=1.0.
+/// A model that reads only Latin script has no say about a question or a memory in another.
+pub fn fuse(
+    question: &Question,
+    text: &TextCandidates,
+    vector: Option<VectorArm<'_>>,
+    policy: &RankingPolicy,
+    zone: &TimeZone,
+) -> Vec<Fused> {
+    let mut found: BTreeMap<MemoryId, Found<'_>> = BTreeMap::new();
+    for hit in &text.hits {
+        found.entry(hit.id).or_default().text = Some(hit);
+    }
+    let vector =
+        vector.filter(|arm| reads(arm.languages, question.latin_share, policy.question_latin_min));
+    for hit in vector.iter().flat_map(|arm| &arm.candidates.hits) {
+        found.entry(hit.id).or_default().vector = Some(hit);
+    }
+    let mut fused: Vec<Fused> = found
+        .into_iter()
+        .filter_map(|(id, found)| {
+            let attributes = match (found.text, found.vector) {
+                (Some(hit), _) => &hit.attributes,
+                (None, Some(hit)) => &hit.attributes,
+                (None, None) => return None,
+            };
+            let seen = found.vector.zip(vector).filter(|(_, arm)| {
+                reads(arm.languages, attributes.latin_share, policy.memory_latin_min)
+            });
+            let mut reasons = Vec::new();
+            if let Some(hit) = found.text {
+                reasons.push(Reason::Text(text_points(hit, &text.best, policy)));
+            }
+            if let Some((hit, arm)) = seen {
+                reasons.push(Reason::Vector(vector_points(hit.cosine, arm.candidates, policy)));
+            }
+            if let Some((asked, fit)) = dates::fit(&question.dates, attributes.event_time, zone) {
+                reasons.push(Reason::Date { asked, points: policy.date_weight * fit });
+            }
+            Some(Fused {
+                id,
+                attributes: attributes.clone(),
+                sum: reasons.iter().map(Reason::points).sum(),
+                reasons,
+                coverage: found
+                    .text
+                    .map_or(0.0, |hit| hit.coverage.iter().copied().fold(0.0, f64::max)),
+                cosine: seen.map(|(hit, _)| hit.cosine),
+                chunk: seen.map(|(hit, _)| hit.chunk),
+            })
+        })
+        .collect();
+    fused.sort_by(|left, right| right.sum.total_cmp(&left.sum).then(left.id.cmp(&right.id)));
+    fused
+}
+
+/// Whether a model can read a text with this Latin share.
+pub(super) fn reads(languages: Languages, latin_share: f32, least: f32) -> bool {
+    match languages {
+        Languages::All => true,
+        Languages::Latin => latin_share >= least,
+    }
+}
+
+/// BM25 of a hit as a share of the best, 0.0..=1.0.
+fn text_points(hit: &TextHit, best: &[f64], policy: &RankingPolicy) -> f64 {
+    let mut shares = hit
+        .scores
+        .iter()
+        .zip(best)
+        .map(|(score, best)| if *best > 0.0 { (score / best).clamp(0.0, 1.0) } else { 0.0 });
+    let whole = shares.next().unwrap_or(0.0);
+    match shares.reduce(f64::max) {
+        Some(clause) => (1.0 - policy.clause_share) * whole + policy.clause_share * clause,
+        None => whole,
+    }
+}
+
+/// `weight * clip(z / deviations, -1, 1)`.
+fn vector_points(cosine: f64, candidates: &VectorCandidates, policy: &RankingPolicy) -> f64 {
+    let z = (cosine - candidates.mean) / candidates.deviation.max(DEVIATION_MIN);
+    policy.vector_weight * (z / policy.vector_deviations).clamp(-1.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! A question, read once for all that follows.
+
+use crate::domain::dates::{self, AskedDate};
+use crate::domain::search::TextQuery;
+use crate::domain::text::{self, query, tokens};
+
+/// Pairs of marks that quote a phrase.
+const QUOTES: [(char, char); 6] =
+    [('"', '"'), ('“', '”'), ('`', '`'), ('「', '」'), ('『', '』'), ('«', '»')];
+
+/// What a question asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Question {
+    /// Its terms, for the text arm.
+    pub terms: TextQuery,
+    /// The whole question, normalised, without outer punctuation.
+    pub phrase: String,
+    /// The phrases quoted in it, normalised.
+    pub quoted: Vec<String>,
+    /// The identifiers in it, normalised, each once.
+    pub identifiers: Vec<String>,
+    /// The dates in it.
+    pub dates: Vec<AskedDate>,
+    /// Share of it that a model of Latin script can read, 0.0..=1.0.
+    pub latin_share: f32,
+}
+
+impl Question {
+    /// Reads a question.
+    pub fn read(question: &str) -> Self {
+        let normal = text::normalise(question);
+        let mut identifiers = Vec::new();
+        for identifier in tokens::identifiers(question) {
+            if !identifiers.contains(&identifier) {
+                identifiers.push(identifier);
+            }
+        }
+        Self {
+            terms: query::read(question),
+            quoted: quoted(&normal),
+            phrase: normal.trim_matches(|c: char| !c.is_alphanumeric()).to_owned(),
+            identifiers,
+            dates: dates::asked(question),
+            latin_share: text::latin_share(question),
+        }
+    }
+}
+
+/// The phrases between quotation marks.
+fn quoted(normal: &str) -> Vec<String> {
+    let mut phrases = Vec::new();
+    for (open, close) in QUOTES {
+        let mut rest = normal;
+        while let Some((_, after)) = rest.split_once(open) {
+            let Some((inner, after)) = after.split_once(close) else { break };
+            let phrase = inner.trim_matches(|c: char| !c.is_alphanumeric());
+            if !phrase.is_empty() {
+                phrases.push(phrase.to_owned());
+            }
+            rest = after;
+        }
+    }
+    phrases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_read_into_its_parts() {
+        let question = Question::read("What did \"Becoming Nicole\" say about INC-90312 on 8 May?");
+        assert_eq!(question.quoted, ["becoming nicole"]);
+        assert_eq!(question.identifiers, ["inc-90312"]);
+        assert_eq!(question.dates.len(), 1);
+        assert!(question.latin_share > 0.99);
+        assert_eq!(Question::read(" Dark mode? ").phrase, "dark mode");
+        assert_eq!(Question::read("“深色模式”和`rg -n`").quoted, ["深色模式", "rg -n"]);
+        assert_eq!(Question::read("5\" of snow").quoted, [""; 0]);
+    }
+}

@@ -1,0 +1,98 @@
+//! Near-twins: memories that say the same, of which one is enough in an answer.
+//!
+//! A high cosine alone proves nothing: "router is 192.168.7.1" and "router is 192.168.9.1" are
+//! nearly equal to a model. So names, numbers, identifiers, dates and negations must agree too, and
+//! in doubt both are shown.
+
+use std::collections::BTreeSet;
+
+use crate::domain::dates::{self, AskedDate};
+use crate::domain::embedding::Vector;
+use crate::domain::text::{normalise, query, tokens};
+
+/// Words that turn a statement round.
+const NEGATIONS: &str = "not no never none nobody nothing neither nor without cannot cant wont dont \
+    doesnt didnt isnt arent wasnt werent hasnt havent hadnt wouldnt couldnt shouldnt mustnt unlike \
+    stopped quit lacks instead";
+/// The same in Chinese.
+const CHINESE_NEGATIONS: &str = "不没無无非别未勿否莫";
+/// Words that count, order or date without a digit or a capital.
+const COUNTING_WORDS: &str = "one two three four five six seven eight nine ten eleven twelve twenty \
+    thirty forty fifty hundred thousand million half once twice first second third fourth fifth \
+    last next today yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday \
+    morning noon evening night left right north south east west";
+
+/// What must agree in two texts that say the same.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Facts {
+    normal: String,
+    negations: usize,
+    exact: BTreeSet<String>,
+    dates: Vec<AskedDate>,
+    names: BTreeSet<String>,
+    words: BTreeSet<String>,
+}
+
+impl Facts {
+    pub(super) fn of(content: &str) -> Self {
+        let all = tokens::tokens(content);
+        let mut facts = Self {
+            normal: normalise(content),
+            negations: 0,
+            exact: tokens::identifiers(content).into_iter().collect(),
+            dates: dates::asked(content),
+            names: names(content),
+            words: BTreeSet::new(),
+        };
+        for token in all {
+            let is_in =
+                |list: &str| list.split_ascii_whitespace().any(|word| word == token.surface);
+            if is_in(NEGATIONS) || token.surface.chars().all(|c| CHINESE_NEGATIONS.contains(c)) {
+                facts.negations += 1;
+            } else if is_in(COUNTING_WORDS) || token.surface.chars().any(char::is_numeric) {
+                facts.exact.insert(token.surface);
+            } else if !query::is_stop_word(&token) {
+                facts.words.insert(token.surface);
+            }
+        }
+        facts
+    }
+
+    /// Whether both texts are the same but for case, width and white space.
+    pub(super) fn same_text(&self, other: &Self) -> bool {
+        self.normal == other.normal
+    }
+
+    /// Whether nothing in one text contradicts the other.
+    pub(super) fn agree(&self, other: &Self) -> bool {
+        self.negations == other.negations
+            && self.exact == other.exact
+            && self.dates == other.dates
+            && self.names.is_subset(&other.words)
+            && other.names.is_subset(&self.words)
+    }
+}
+
+/// The capitalised words of a text that are no stop words, in lower case.
+fn names(content: &str) -> BTreeSet<String> {
+    content
+        .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
+        .filter(|word| word.chars().next().is_some_and(char::is_uppercase))
+        .flat_map(tokens::tokens)
+        .filter(|token| token.counts() && !query::is_stop_word(token))
+        .filter(|token| !token.surface.chars().any(char::is_numeric))
+        .map(|token| token.surface)
+        .collect()
+}
+
+/// The cosine of two memories: the least over their chunks, pair by pair; `None` if they have not
+/// the same number of chunks, or none.
+pub(super) fn cosine(left: &[Vector], right: &[Vector]) -> Option<f64> {
+    if left.len() != right.len() {
+        return None;
+    }
+    left.iter()
+        .zip(right)
+        .map(|(left, right)| left.iter().zip(right.iter()).map(|(l, r)| f64::from(l * r)).sum())
+        .reduce(f64::min)
+}

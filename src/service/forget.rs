@@ -1,0 +1,259 @@
+//! Forgetting: by id, or by a filter that is shown before it is carried out.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::scope::Scope;
+use super::{Service, ServiceError};
+use crate::domain::change::{Forget, Forgotten, RequestKey};
+use crate::domain::id::MemoryId;
+use crate::domain::identity::Caller;
+use crate::domain::limits::{FORGET_FILTER_MAX, FORGET_IDS_MAX_AGENT, SCAN_PAGE};
+use crate::domain::memory::Memory;
+use crate::domain::text::normalise;
+use crate::ports::{Listing, Measured};
+
+/// Memories shown of what a filter would forget.
+const SAMPLE: usize = 5;
+
+/// What to forget.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ForgetRequest {
+    /// These memories.
+    Ids {
+        /// Ids or handles; an agent may name at most 20.
+        references: Vec<String>,
+        /// Idempotency key.
+        request: Option<RequestKey>,
+    },
+    /// Everything that matches.
+    Matching {
+        /// The filter.
+        scope: Scope,
+        /// Words that the text holds exactly (case and width folded).
+        query: Option<String>,
+        /// The token of a preview; `None`: preview only.
+        confirm: Option<String>,
+        /// Idempotency key.
+        request: Option<RequestKey>,
+    },
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ForgetAnswer {
+    /// Nothing was forgotten yet.
+    Preview {
+        /// How many match.
+        n_matching: usize,
+        /// Give this as `confirm` to forget exactly these.
+        confirm: String,
+        /// The first few.
+        sample: Vec<Memory>,
+    },
+    /// They are forgotten.
+    Receipt {
+        /// What and when.
+        receipt: Forgotten,
+        /// References that mean nothing the caller may read.
+        missing: Vec<String>,
+    },
+}
+
+impl Service {
+    /// Forgets memories: at the answer nothing can show them.
+    ///
+    /// # Errors
+    /// `Invalid` (also for a `confirm` that is not the token of the present set), `NotFound` if not
+    /// a single id means something, `Ambiguous`, `NotWritable`, `Store`.
+    pub async fn forget(
+        &self,
+        caller: &Caller,
+        request: ForgetRequest,
+    ) -> Result<ForgetAnswer, ServiceError> {
+        match request {
+            ForgetRequest::Ids { references, request } => {
+                self.forget_ids(caller, references, request).await
+            }
+            ForgetRequest::Matching { scope, query, confirm, request } => {
+                self.forget_matching(caller, &scope, query.as_deref(), confirm, request).await
+            }
+        }
+    }
+
+    async fn forget_ids(
+        &self,
+        caller: &Caller,
+        references: Vec<String>,
+        request: Option<RequestKey>,
+    ) -> Result<ForgetAnswer, ServiceError> {
+        let most = if caller.is_owner() { FORGET_FILTER_MAX } else { FORGET_IDS_MAX_AGENT };
+        if references.is_empty() || references.len() > most {
+            return Err(ServiceError::invalid("ids", format!("1 to {most} ids"), references.len()));
+        }
+        let snapshot = self.store.snapshot().await?;
+        let mut ids = Vec::with_capacity(references.len());
+        let mut missing = Vec::new();
+        for reference in references {
+            match self.find_writable(caller, &snapshot, "ids", &reference).await {
+                Ok(memory) => ids.push(memory.id),
+                Err(ServiceError::NotFound { reference }) => missing.push(reference),
+                Err(other) => return Err(other),
+            }
+        }
+        // A call that is sent again after its answer was lost finds nothing any more; the store
+        // knows its request key and gives the first receipt.
+        if ids.is_empty()
+            && request.is_none()
+            && let Some(reference) = missing.pop()
+        {
+            return Err(ServiceError::NotFound { reference });
+        }
+        let receipt = self.carry_out(caller, ids, request).await?;
+        match missing.first() {
+            Some(reference) if receipt.ids.is_empty() => {
+                Err(ServiceError::NotFound { reference: reference.clone() })
+            }
+            _ => Ok(ForgetAnswer::Receipt { receipt, missing }),
+        }
+    }
+
+    async fn forget_matching(
+        &self,
+        caller: &Caller,
+        scope: &Scope,
+        query: Option<&str>,
+        confirm: Option<String>,
+        request: Option<RequestKey>,
+    ) -> Result<ForgetAnswer, ServiceError> {
+        if *scope == Scope::default() && query.is_none() {
+            return Err(ServiceError::invalid("ids", "ids, or at least one filter", "neither"));
+        }
+        let matching = self.matching(caller, scope, query).await?;
+        let token = token(caller, &matching);
+        match confirm {
+            None => Ok(ForgetAnswer::Preview {
+                n_matching: matching.len(),
+                confirm: token,
+                sample: matching.into_iter().take(SAMPLE).collect(),
+            }),
+            Some(confirm) if confirm.trim() == token => {
+                let ids = matching.iter().map(|memory| memory.id).collect();
+                let receipt = self.carry_out(caller, ids, request).await?;
+                Ok(ForgetAnswer::Receipt { receipt, missing: Vec::new() })
+            }
+            Some(confirm) => Err(ServiceError::invalid(
+                "confirm",
+                format!(
+                    "the token of exactly what matches now ({} memories); call again without it",
+                    matching.len()
+                ),
+                format!("`{confirm}`"),
+            )),
+        }
+    }
+
+    /// Every writable memory that matches, oldest first.
+    async fn matching(
+        &self,
+        caller: &Caller,
+        scope: &Scope,
+        query: Option<&str>,
+    ) -> Result<Vec<Memory>, ServiceError> {
+        let snapshot = self.store.snapshot().await?;
+        let mut filter = self.filter(caller, &snapshot, scope).await?;
+        filter.namespaces.retain(|namespace| caller.access.may_write(namespace));
+        let words = query.map(|words| format!(" {} ", normalise(words)));
+        let mut matching = Vec::new();
+        let mut after = None;
+        loop {
+            let listing =
+                Listing { filter: filter.clone(), newest_first: false, after, limit: SCAN_PAGE };
+            let page = snapshot.list(listing).await?;
+            let Some(last) = page.last() else { return Ok(matching) };
+            after = Some((last.event_time(), last.id));
+            matching.extend(page.into_iter().filter(|memory| {
+                words.as_ref().is_none_or(|words| holds_words(&memory.content, words.trim()))
+            }));
+            if matching.len() > FORGET_FILTER_MAX {
+                let expected = format!("a filter that at most {FORGET_FILTER_MAX} memories match");
+                return Err(ServiceError::invalid("query", expected, "more"));
+            }
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        caller: &Caller,
+        ids: Vec<MemoryId>,
+        request: Option<RequestKey>,
+    ) -> Result<Forgotten, ServiceError> {
+        let now = self.clock.now();
+        let later = |wait: std::time::Duration| -> Timestamp {
+            let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
+            now.checked_add(wait).unwrap_or(Timestamp::MAX)
+        };
+        let restorable_until = caller.agent().is_some().then(|| later(self.settings.agent_grace));
+        let erase_by = later(self.settings.erase_within).max(restorable_until.unwrap_or(now));
+        let receipt = self
+            .store
+            .forget(Forget {
+                ids,
+                restorable_until,
+                erase_by,
+                request,
+                actor: caller.actor.clone(),
+                at: now,
+            })
+            .await?;
+        self.meter.record(Measured::Forget { n_forgotten: receipt.ids.len() });
+        Ok(receipt)
+    }
+}
+
+/// Whether `words` (normalised) stand in `content` as whole words.
+fn holds_words(content: &str, words: &str) -> bool {
+    let content = normalise(content);
+    let is_edge = |c: Option<char>| {
+        c.is_none_or(|c| !c.is_alphanumeric() || crate::domain::text::is_unspaced(c))
+    };
+    !words.is_empty()
+        && content.match_indices(words).any(|(at, found)| {
+            let before = content.get(..at).and_then(|head| head.chars().next_back());
+            let after = content.get(at + found.len()..).and_then(|tail| tail.chars().next());
+            let starts_unspaced =
+                found.chars().next().is_some_and(crate::domain::text::is_unspaced);
+            let ends_unspaced =
+                found.chars().next_back().is_some_and(crate::domain::text::is_unspaced);
+            (starts_unspaced || is_edge(before)) && (ends_unspaced || is_edge(after))
+        })
+}
+
+/// Names exactly this set in its present versions, for this caller.
+fn token(caller: &Caller, matching: &[Memory]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(caller.actor.to_string().as_bytes());
+    for memory in matching {
+        hasher.update(&memory.id.as_u128().to_be_bytes());
+        hasher.update(&memory.version.to_be_bytes());
+    }
+    hasher.finalize().to_hex().chars().take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_words_are_whole_words() {
+        for (content, words, expected) in [
+            ("The router is 192.168.7.1.", "192.168.7.1", true),
+            ("The router is 192.168.7.11.", "192.168.7.1", false),
+            ("A Teapot", "tea", false),
+            ("Likes green TEA", "green tea", true),
+            ("我喜欢乌龙茶", "乌龙", true),
+            ("anything", "", false),
+        ] {
+            assert_eq!(holds_words(content, &normalise(words)), expected, "{content} / {words}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Reading memories by id. Reading one is using it: it reinforces.
+
+use super::{Service, ServiceError};
+use crate::domain::decay::Use;
+use crate::domain::identity::Caller;
+use crate::domain::limits::GET_IDS_MAX;
+use crate::domain::memory::Memory;
+
+/// Which memories to read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GetRequest {
+    /// Ids or handles.
+    pub references: Vec<String>,
+    /// Earlier versions too.
+    pub history: bool,
+    /// Whether this counts as use (a resource read does not).
+    pub reinforces: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GetAnswer {
+    /// In the order asked for.
+    pub memories: Vec<Got>,
+    /// References that mean nothing the caller may read.
+    pub missing: Vec<String>,
+}
+
+/// One memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Got {
+    /// As it is now.
+    pub memory: Memory,
+    /// Strength now, 0.0..=1.0.
+    pub strength: f64,
+    /// Earlier versions, oldest first, if they were asked for.
+    pub history: Vec<Memory>,
+}
+
+impl Service {
+    /// Reads memories by id or handle.
+    ///
+    /// # Errors
+    /// `Invalid`, `Ambiguous`; `NotFound` only if not a single one was found.
+    pub async fn get(
+        &self,
+        caller: &Caller,
+        request: GetRequest,
+    ) -> Result<GetAnswer, ServiceError> {
+        let n_asked = request.references.len();
+        if n_asked == 0 || n_asked > GET_IDS_MAX {
+            return Err(ServiceError::invalid("ids", format!("1 to {GET_IDS_MAX} ids"), n_asked));
+        }
+        let now = self.clock.now();
+        let snapshot = self.store.snapshot().await?;
+        let mut answer = GetAnswer { memories: Vec::new(), missing: Vec::new() };
+        for reference in request.references {
+            match self.find(caller, &snapshot, "ids", &reference).await {
+                Ok(memory) => {
+                    let history = if request.history {
+                        snapshot.history(memory.id).await?
+                    } else {
+                        Vec::new()
+                    };
+                    if request.reinforces {
+                        self.note_used(caller, &memory, Use::Read, now);
+                    }
+                    let strength = self.strength(&memory, now);
+                    answer.memories.push(Got { memory, strength, history });
+                }
+                Err(ServiceError::NotFound { reference }) => answer.missing.push(reference),
+                Err(other) => return Err(other),
+            }
+        }
+        match answer.missing.first() {
+            Some(reference) if answer.memories.is_empty() => {
+                Err(ServiceError::NotFound { reference: reference.clone() })
+            }
+            _ => Ok(answer),
+        }
+    }
+}

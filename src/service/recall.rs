@@ -1,0 +1,378 @@
+//! Recall: both arms under one filter, one ranking, an honest answer within the deadline.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tokio::time::{Instant, timeout_at};
+
+use super::scope::Scope;
+use super::{Service, ServiceError, cursor};
+use crate::domain::budget::tokens_estimate;
+use crate::domain::chunk::chunks;
+use crate::domain::embedding::{Languages, SpaceId, Vector};
+use crate::domain::excerpt::excerpt;
+use crate::domain::filter::Filter;
+use crate::domain::id::MemoryId;
+use crate::domain::identity::Caller;
+use crate::domain::limits::{
+    HIT_CHARS_MAX, HIT_TOKENS_OVERHEAD, QUERY_BYTES_MAX, RANKED_RECORDS_MAX, RECALL_TOKENS_MAX,
+    RECALL_TOKENS_MIN, SEARCH_LIMIT_MAX, TEXT_CANDIDATES_MAX, VECTOR_CANDIDATES_MAX,
+};
+use crate::domain::memory::Memory;
+use crate::domain::ranking::{
+    Candidate, Fused, Hit, Question, Ranking, VectorArm, View, fuse, rank,
+};
+use crate::domain::search::{TextCandidates, VectorCandidates};
+use crate::ports::{Measured, Snapshot};
+
+/// A question.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecallRequest {
+    /// What is looked for.
+    pub query: String,
+    /// Where.
+    pub scope: Scope,
+    /// At most this many hits, 1..=[`SEARCH_LIMIT_MAX`].
+    pub limit: Option<usize>,
+    /// At most this many tokens of hits.
+    pub max_tokens: Option<usize>,
+    /// Where the last page ended.
+    pub cursor: Option<String>,
+    /// Zone of the dates in the question.
+    pub zone: Option<TimeZone>,
+}
+
+/// What was found, best first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecallAnswer {
+    /// The hits of this page.
+    pub hits: Vec<Recalled>,
+    /// Candidates that were left out because they do not answer the question.
+    pub n_below_threshold: usize,
+    /// Memories under the filter that cannot be found by meaning yet.
+    pub pending_vectors: u64,
+    /// Which arm is missing in this answer, and why.
+    pub degraded: Vec<String>,
+    /// Present while there are more hits.
+    pub next_cursor: Option<String>,
+    /// What was changed about the question.
+    pub warnings: Vec<String>,
+}
+
+/// One hit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recalled {
+    /// The memory.
+    pub memory: Memory,
+    /// The order of this answer.
+    pub score: f64,
+    /// How well it answers the question in itself, 0.0..=1.0.
+    pub relevance: f64,
+    /// The terms of the score, readable.
+    pub reasons: Vec<String>,
+    /// Its best part, at most [`HIT_CHARS_MAX`] characters.
+    pub excerpt: String,
+    /// Whether the memory says more than the excerpt.
+    pub truncated: bool,
+    /// Strength now, 0.0..=1.0.
+    pub strength: f64,
+}
+
+/// What the arms found before the deadline.
+#[derive(Default)]
+struct Found {
+    text: TextCandidates,
+    vector: Option<VectorCandidates>,
+    degraded: Vec<String>,
+}
+
+impl Service {
+    /// Searches. Answers within the deadline with the arms it has by then, and says which.
+    ///
+    /// # Errors
+    /// `Invalid`, `NotReadable`, `Store`. A missing arm is no error.
+    pub async fn recall(
+        &self,
+        caller: &Caller,
+        request: RecallRequest,
+    ) -> Result<RecallAnswer, ServiceError> {
+        let started = self.clock.monotonic();
+        let deadline = tokio_deadline(self.settings.recall_deadline);
+        let now = self.clock.now();
+        let page = self.page(caller, &request)?;
+        let mut warnings = Vec::new();
+        let query = checked_query(&request.query, &mut warnings)?;
+        let question = Question::read(query);
+        let snapshot = self.store.snapshot().await?;
+        let filter = self.filter(caller, &snapshot, &request.scope).await?;
+        let found = self.candidates(&snapshot, (query, &question), &filter, deadline).await?;
+        let zone = request.zone.as_ref().unwrap_or(&self.settings.zone);
+        let mut fused = fuse(
+            &question,
+            &found.text,
+            found
+                .vector
+                .as_ref()
+                .map(|candidates| VectorArm { candidates, languages: self.languages() }),
+            &self.settings.ranking,
+            zone,
+        );
+        fused.truncate(RANKED_RECORDS_MAX);
+        let (fused, memories) = load(&snapshot, fused, &filter).await?;
+        let ranking = self.rank(caller, &snapshot, &question, (&fused, &memories), now).await?;
+        let (hits, next_cursor) = self.cut(&page, &question, &ranking, (&fused, &memories), now);
+        self.note_returned(caller, hits.iter().map(|hit| hit.memory.id), now);
+        let elapsed = self.clock.monotonic().saturating_sub(started);
+        log(&ranking, &memories, elapsed);
+        let degraded = !found.degraded.is_empty();
+        self.meter.record(Measured::Recall { n_hits: hits.len(), elapsed, degraded });
+        Ok(RecallAnswer {
+            hits,
+            n_below_threshold: ranking.n_below_threshold,
+            pending_vectors: found.vector.as_ref().map_or(0, |vector| vector.n_pending),
+            degraded: found.degraded,
+            next_cursor,
+            warnings,
+        })
+    }
+
+    /// Both arms: words at once, while the question is being embedded; then meaning.
+    async fn candidates(
+        &self,
+        snapshot: &Arc<dyn Snapshot>,
+        (query, question): (&str, &Question),
+        filter: &Filter,
+        deadline: Instant,
+    ) -> Result<Found, ServiceError> {
+        let mut found = Found::default();
+        let terms = question.terms.clone();
+        let text = self.candidates.by_text(snapshot, terms, filter, TEXT_CANDIDATES_MAX);
+        let (text, vector) =
+            tokio::join!(timeout_at(deadline, text), self.query_vector(query, question, deadline));
+        match text {
+            Ok(Ok(text)) => found.text = text,
+            Ok(Err(error)) => found.degraded.push(format!("text: {error}")),
+            Err(_) => found.degraded.push("text: it did not answer within the deadline".to_owned()),
+        }
+        match vector {
+            Ok((space, vector)) => {
+                let also = found.text.hits.iter().map(|hit| hit.id).collect();
+                let k = VECTOR_CANDIDATES_MAX;
+                let arm = self.candidates.by_vector(snapshot, space, vector, filter, k, also);
+                match timeout_at(deadline, arm).await {
+                    Ok(Ok(candidates)) => found.vector = Some(candidates),
+                    Ok(Err(error)) => found.degraded.push(format!("vectors: {error}")),
+                    Err(_) => {
+                        found
+                            .degraded
+                            .push("vectors: they did not answer within the deadline".to_owned());
+                    }
+                }
+            }
+            Err(reason) => found.degraded.push(format!("vectors: {reason}")),
+        }
+        Ok(found)
+    }
+
+    /// The vector of the question, or why there is none.
+    async fn query_vector(
+        &self,
+        query: &str,
+        question: &Question,
+        deadline: Instant,
+    ) -> Result<(SpaceId, Vector), String> {
+        let embedder = self.embedder.as_ref().ok_or("no embedding model is configured")?;
+        let space = self.space.get().copied().ok_or("the embedding space is not open yet")?;
+        if self.languages() == Languages::Latin
+            && question.latin_share < self.settings.ranking.question_latin_min
+        {
+            return Err("the model reads Latin script only; this was searched by words".to_owned());
+        }
+        match timeout_at(deadline, embedder.embed_query(Arc::from(query))).await {
+            Ok(Ok(vector)) => Ok((space, vector)),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("the model did not answer within the deadline".to_owned()),
+        }
+    }
+
+    fn languages(&self) -> Languages {
+        self.embedder.as_ref().map_or(Languages::All, |embedder| embedder.identity().languages)
+    }
+
+    async fn rank(
+        &self,
+        caller: &Caller,
+        snapshot: &Arc<dyn Snapshot>,
+        question: &Question,
+        (fused, memories): (&[Fused], &[Memory]),
+        now: Timestamp,
+    ) -> Result<Ranking, ServiceError> {
+        let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
+        let vectors = match self.space.get() {
+            Some(space) => snapshot.vectors(*space, ids).await?,
+            None => vec![Vec::new(); memories.len()],
+        };
+        let mut weights = Vec::new();
+        for memory in memories {
+            if let Some(weight) = caller.access.weight(&memory.namespace)
+                && !weights.iter().any(|(namespace, _)| *namespace == memory.namespace)
+            {
+                weights.push((memory.namespace.clone(), weight));
+            }
+        }
+        let candidates: Vec<Candidate<'_>> = fused
+            .iter()
+            .zip(memories)
+            .zip(&vectors)
+            .map(|((fused, memory), vectors)| Candidate { fused, memory, vectors })
+            .collect();
+        let view = View {
+            now,
+            weights: &weights,
+            languages: self.languages(),
+            ranking: &self.settings.ranking,
+            decay: &self.settings.decay,
+        };
+        Ok(rank(question, &candidates, &view))
+    }
+
+    /// The hits of the page, within its limit and its token budget; at least one if there are any.
+    fn cut(
+        &self,
+        page: &Page,
+        question: &Question,
+        ranking: &Ranking,
+        (fused, memories): (&[Fused], &[Memory]),
+        now: Timestamp,
+    ) -> (Vec<Recalled>, Option<String>) {
+        let mut hits: Vec<Recalled> = Vec::new();
+        let mut n_tokens = 0;
+        let mut next = page.offset;
+        for hit in ranking.hits.iter().skip(page.offset).take(page.limit) {
+            let (Some(fused), Some(memory)) = (fused.get(hit.index), memories.get(hit.index))
+            else {
+                continue;
+            };
+            let recalled = self.recalled(question, hit, fused, memory, now);
+            n_tokens += tokens_estimate(&recalled.excerpt) + HIT_TOKENS_OVERHEAD;
+            if n_tokens > page.tokens_max && !hits.is_empty() {
+                break;
+            }
+            hits.push(recalled);
+            next += 1;
+        }
+        let has_more = next < ranking.hits.len();
+        let next_cursor = has_more.then(|| cursor::write(page.fingerprint, &[next as u128]));
+        (hits, next_cursor)
+    }
+
+    fn recalled(
+        &self,
+        question: &Question,
+        hit: &Hit,
+        fused: &Fused,
+        memory: &Memory,
+        now: Timestamp,
+    ) -> Recalled {
+        let chunk = fused.chunk.and_then(|chunk| self.chunk_range(memory, chunk));
+        let part = excerpt(&memory.content, &question.terms, chunk, HIT_CHARS_MAX);
+        Recalled {
+            excerpt: memory.content.get(part.range).unwrap_or_default().to_owned(),
+            truncated: part.truncated,
+            score: hit.score,
+            relevance: hit.relevance,
+            reasons: hit.reasons.iter().map(ToString::to_string).collect(),
+            strength: self.strength(memory, now),
+            memory: memory.clone(),
+        }
+    }
+
+    fn chunk_range(&self, memory: &Memory, chunk: u32) -> Option<Range<usize>> {
+        let tokens_max = self.embedder.as_ref()?.identity().tokens_max;
+        chunks(&memory.content, tokens_max).into_iter().nth(chunk as usize)
+    }
+
+    fn page(&self, caller: &Caller, request: &RecallRequest) -> Result<Page, ServiceError> {
+        let limit = request.limit.unwrap_or(self.settings.recall_limit);
+        if !(1..=SEARCH_LIMIT_MAX).contains(&limit) {
+            let expected = format!("a number 1 to {SEARCH_LIMIT_MAX}");
+            return Err(ServiceError::invalid("limit", expected, limit));
+        }
+        let tokens_max = request.max_tokens.unwrap_or(self.settings.recall_tokens_max);
+        if !(RECALL_TOKENS_MIN..=RECALL_TOKENS_MAX).contains(&tokens_max) {
+            let expected = format!("a number {RECALL_TOKENS_MIN} to {RECALL_TOKENS_MAX}");
+            return Err(ServiceError::invalid("max_tokens", expected, tokens_max));
+        }
+        let fingerprint = cursor::fingerprint(caller, &(&request.query, &request.scope));
+        let offset = match &request.cursor {
+            Some(text) => {
+                let [offset] = cursor::read::<1>(text, fingerprint)?;
+                usize::try_from(offset).unwrap_or(usize::MAX)
+            }
+            None => 0,
+        };
+        Ok(Page { limit, tokens_max, offset, fingerprint })
+    }
+}
+
+/// Which part of the ranking is asked for.
+struct Page {
+    limit: usize,
+    tokens_max: usize,
+    offset: usize,
+    fingerprint: u64,
+}
+
+/// The query, cut at [`QUERY_BYTES_MAX`] with a warning.
+fn checked_query<'a>(query: &'a str, warnings: &mut Vec<String>) -> Result<&'a str, ServiceError> {
+    if query.trim().is_empty() {
+        return Err(ServiceError::invalid("query", "a question or some words", "nothing"));
+    }
+    if query.len() > QUERY_BYTES_MAX {
+        warnings.push(format!("`query` was cut at {QUERY_BYTES_MAX} bytes"));
+    }
+    Ok(query.get(..query.floor_char_boundary(QUERY_BYTES_MAX)).unwrap_or(query))
+}
+
+/// The records of the candidates, without those that are gone or no longer match the filter.
+async fn load(
+    snapshot: &Arc<dyn Snapshot>,
+    fused: Vec<Fused>,
+    filter: &Filter,
+) -> Result<(Vec<Fused>, Vec<Memory>), ServiceError> {
+    let ids = fused.iter().map(|candidate| candidate.id).collect();
+    let records = snapshot.memories(ids).await?;
+    Ok(fused
+        .into_iter()
+        .zip(records)
+        .filter_map(|(fused, record)| Some((fused, record?)))
+        .filter(|(_, memory)| filter.matches(memory))
+        .unzip())
+}
+
+/// The wait is real time even where the clock port is not: it guards a conversation.
+#[expect(clippy::disallowed_methods, reason = "tokio's timer is armed, no time is read for use")]
+fn tokio_deadline(wait: Duration) -> Instant {
+    Instant::now() + wait
+}
+
+fn log(ranking: &Ranking, memories: &[Memory], elapsed: Duration) {
+    let hits: Vec<String> = ranking
+        .hits
+        .iter()
+        .filter_map(|hit| {
+            let memory = memories.get(hit.index)?;
+            Some(format!("{}:{:.3}:{}", hit.id.handle(), hit.score, memory.status))
+        })
+        .collect();
+    tracing::debug!(
+        n_items = hits.len(),
+        n_below_threshold = ranking.n_below_threshold,
+        elapsed_ms = elapsed.as_secs_f64() * 1e3,
+        hits = hits.join(" "),
+        "recall"
+    );
+}

@@ -1,0 +1,266 @@
+//! Storing: limits, redaction, embedding, commit; in this order, and nothing else writes text.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::redaction::Redactor;
+use super::{Service, ServiceError};
+use crate::domain::change::{NewMemory, Remember, RequestKey, StoreStatus};
+use crate::domain::decay::initial_importance;
+use crate::domain::embedding::Embedded;
+use crate::domain::id::MemoryId;
+use crate::domain::identity::Caller;
+use crate::domain::limits::{
+    CONTENT_BYTES_MAX, METADATA_BYTES_MAX, METADATA_KEYS_MAX, SESSION_BYTES_MAX, STORE_BATCH_MAX,
+    TAG_BYTES_MAX, TAGS_MAX,
+};
+use crate::domain::memory::{Kind, Metadata, Origin};
+use crate::domain::namespace::Namespace;
+use crate::ports::{Measured, Snapshot};
+
+/// A memory as a caller gives it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    /// The text.
+    pub content: String,
+    /// Where it goes; `None`: the caller's default.
+    pub namespace: Option<String>,
+    /// What sort of statement it is; `None`: a fact.
+    pub kind: Option<Kind>,
+    /// Tags.
+    pub tags: Vec<String>,
+    /// 0.0..=1.0; `None`: by kind and cues.
+    pub importance: Option<f64>,
+    /// When it happened.
+    pub occurred_at: Option<Timestamp>,
+    /// The conversation it comes from.
+    pub session: Option<String>,
+    /// The memory it replaces: id or handle.
+    pub supersedes: Option<String>,
+    /// Free fields, values as JSON text.
+    pub metadata: Metadata,
+    /// Never decays.
+    pub pinned: bool,
+}
+
+/// What became of the drafts, in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RememberAnswer {
+    /// One a draft.
+    pub memories: Vec<Kept>,
+}
+
+/// What became of one draft.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// Under which id it is found.
+    pub id: MemoryId,
+    /// Where it is.
+    pub namespace: Namespace,
+    /// Stored, deduplicated, superseded or forgotten.
+    pub status: StoreStatus,
+    /// Whether it can be found by meaning already.
+    pub embedded: bool,
+    /// Names of the redaction rules that hit.
+    pub redacted: Vec<&'static str>,
+    /// Fields of the equal memory that changed.
+    pub changed: Vec<&'static str>,
+}
+
+impl Service {
+    /// Stores memories, all or none; durable at the answer.
+    ///
+    /// # Errors
+    /// `Invalid` names the argument; `NotWritable`; `NotFound` for `supersedes`; `Store`.
+    pub async fn remember(
+        &self,
+        caller: &Caller,
+        drafts: Vec<Draft>,
+        request: Option<RequestKey>,
+    ) -> Result<RememberAnswer, ServiceError> {
+        let started = self.clock.monotonic();
+        let now = self.clock.now();
+        if drafts.is_empty() || drafts.len() > STORE_BATCH_MAX {
+            let expected = format!("1 to {STORE_BATCH_MAX} memories");
+            return Err(ServiceError::invalid("memories", expected, drafts.len()));
+        }
+        let snapshot = self.store.snapshot().await?;
+        let mut memories = Vec::with_capacity(drafts.len());
+        let mut redacted = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            let (memory, found) = self.accept(caller, &snapshot, draft, now).await?;
+            memories.push(memory);
+            redacted.push(found);
+        }
+        let texts = memories.iter().map(|memory| Arc::clone(&memory.content)).collect();
+        for (memory, embedded) in memories.iter_mut().zip(self.embed_in_time(texts).await) {
+            memory.embedded = embedded;
+        }
+        let namespaces: Vec<Namespace> = memories.iter().map(|m| m.namespace.clone()).collect();
+        let remembered = self
+            .store
+            .remember(Remember { memories, request, actor: caller.actor.clone(), at: now })
+            .await?;
+        if remembered.iter().any(|one| !one.embedded) {
+            self.backlog.notify_one();
+        }
+        let memories: Vec<Kept> = remembered
+            .into_iter()
+            .zip(namespaces)
+            .zip(redacted)
+            .map(|((one, namespace), redacted)| Kept {
+                id: one.id,
+                namespace,
+                status: one.status,
+                embedded: one.embedded,
+                redacted,
+                changed: one.changed,
+            })
+            .collect();
+        self.meter.record(Measured::Store {
+            n_stored: memories.iter().filter(|m| m.status != StoreStatus::Deduplicated).count(),
+            n_deduplicated: memories
+                .iter()
+                .filter(|m| m.status == StoreStatus::Deduplicated)
+                .count(),
+            n_redacted: memories.iter().filter(|m| !m.redacted.is_empty()).count(),
+            elapsed: self.clock.monotonic().saturating_sub(started),
+        });
+        Ok(RememberAnswer { memories })
+    }
+
+    /// Checks and redacts one draft.
+    async fn accept(
+        &self,
+        caller: &Caller,
+        snapshot: &Arc<dyn Snapshot>,
+        draft: Draft,
+        now: Timestamp,
+    ) -> Result<(NewMemory, Vec<&'static str>), ServiceError> {
+        let namespace = writable_namespace(caller, draft.namespace.as_deref())?;
+        check_content(&draft.content)?;
+        check_tags(&draft.tags)?;
+        check_metadata(&draft.metadata)?;
+        if let Some(session) = &draft.session
+            && session.len() > SESSION_BYTES_MAX
+        {
+            let expected = format!("at most {SESSION_BYTES_MAX} bytes");
+            return Err(ServiceError::invalid(
+                "session",
+                expected,
+                format!("{} bytes", session.len()),
+            ));
+        }
+        let kind = draft.kind.unwrap_or(Kind::Fact);
+        let importance = match draft.importance {
+            Some(importance) => checked_importance(importance)?,
+            None => initial_importance(kind, &draft.content),
+        };
+        let supersedes = match &draft.supersedes {
+            Some(reference) => {
+                Some(self.find_writable(caller, snapshot, "supersedes", reference).await?.id)
+            }
+            None => None,
+        };
+        let mut redactor = Redactor::default();
+        let memory = NewMemory {
+            id: self.ids.next_id(now),
+            namespace,
+            content: redactor.text(draft.content.trim()),
+            kind,
+            tags: redactor.tags(&draft.tags),
+            metadata: redactor.metadata(&draft.metadata),
+            session: draft.session.map(|session| redactor.text(&session).to_string()),
+            agent: caller.agent().map(ToString::to_string),
+            occurred_at: draft.occurred_at,
+            importance,
+            pinned: draft.pinned,
+            origin: Origin::Stated,
+            supersedes,
+            embedded: None,
+        };
+        Ok((memory, redactor.found()))
+    }
+
+    /// The vectors of each text, where they are ready within `store_wait`; the others come later.
+    pub(super) async fn embed_in_time(&self, texts: Vec<Arc<str>>) -> Vec<Option<Embedded>> {
+        let (Some(embedder), Some(space)) = (&self.embedder, self.space.get().copied()) else {
+            return vec![None; texts.len()];
+        };
+        let wait = self.settings.store_wait;
+        let each = texts.into_iter().map(|text| async move {
+            let chunks = tokio::time::timeout(wait, embedder.embed_documents(vec![text]))
+                .await
+                .ok()?
+                .ok()?;
+            let chunks = chunks.into_iter().next().filter(|chunks| !chunks.is_empty())?;
+            Some(Embedded { space, chunks })
+        });
+        futures::future::join_all(each).await
+    }
+}
+
+/// The namespace a caller writes to.
+fn writable_namespace(caller: &Caller, asked: Option<&str>) -> Result<Namespace, ServiceError> {
+    let namespace = match asked {
+        None => caller.access.write_default.clone(),
+        Some(text) => text.parse::<Namespace>().map_err(|_| {
+            ServiceError::invalid(
+                "namespace",
+                "a namespace like `user` or `agent/claude-code` (segments of a-z 0-9 . _ -)",
+                format!("`{text}`"),
+            )
+        })?,
+    };
+    if caller.access.may_write(&namespace) {
+        Ok(namespace)
+    } else {
+        Err(ServiceError::NotWritable { namespace: namespace.to_string() })
+    }
+}
+
+pub(super) fn check_content(content: &str) -> Result<(), ServiceError> {
+    let expected = || format!("text of 1 to {CONTENT_BYTES_MAX} bytes");
+    if content.trim().is_empty() {
+        Err(ServiceError::invalid("content", expected(), "nothing"))
+    } else if content.len() > CONTENT_BYTES_MAX {
+        Err(ServiceError::invalid("content", expected(), format!("{} bytes", content.len())))
+    } else {
+        Ok(())
+    }
+}
+
+pub(super) fn check_tags(tags: &[String]) -> Result<(), ServiceError> {
+    if tags.len() > TAGS_MAX {
+        return Err(ServiceError::invalid("tags", format!("at most {TAGS_MAX} tags"), tags.len()));
+    }
+    match tags.iter().find(|tag| tag.trim().is_empty() || tag.len() > TAG_BYTES_MAX) {
+        Some(tag) => Err(ServiceError::invalid(
+            "tags",
+            format!("tags of 1 to {TAG_BYTES_MAX} bytes"),
+            format!("`{tag}`"),
+        )),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_metadata(metadata: &Metadata) -> Result<(), ServiceError> {
+    let n_bytes: usize = metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
+    if metadata.len() > METADATA_KEYS_MAX || n_bytes > METADATA_BYTES_MAX {
+        return Err(ServiceError::invalid(
+            "metadata",
+            format!("at most {METADATA_KEYS_MAX} keys and {METADATA_BYTES_MAX} bytes"),
+            format!("{} keys and {n_bytes} bytes", metadata.len()),
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn checked_importance(importance: f64) -> Result<f64, ServiceError> {
+    if (0.0..=1.0).contains(&importance) {
+        Ok(importance)
+    } else {
+        Err(ServiceError::invalid("importance", "a number 0 to 1", importance))
+    }
+}

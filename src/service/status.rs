@@ -1,0 +1,150 @@
+//! What the daemon says of itself.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+
+use super::Service;
+use crate::domain::embedding::{Languages, ModelIdentity};
+use crate::ports::{EmbedderReport, IndexReport, StoreError, StoreReport};
+
+/// A whole report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatusReport {
+    /// Version of the program.
+    pub version: &'static str,
+    /// When the daemon started.
+    pub started_at: Timestamp,
+    /// When this was written.
+    pub now: Timestamp,
+    /// What works and what does not.
+    pub parts: Vec<PartStatus>,
+    /// The store; `None` if it could not answer.
+    pub store: Option<StoreReport>,
+    /// The indexes.
+    pub index: IndexReport,
+    /// The model.
+    pub model: Option<ModelIdentity>,
+    /// Its queue.
+    pub embedder: Option<EmbedderReport>,
+    /// Counters by name.
+    pub counters: Vec<(String, u64)>,
+    /// What a reader should know beside the parts.
+    pub notes: Vec<String>,
+}
+
+impl StatusReport {
+    /// Whether every part is well.
+    pub fn is_ok(&self) -> bool {
+        self.parts.iter().all(|part| part.state == PartState::Ok)
+    }
+}
+
+/// One part of the daemon.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartStatus {
+    /// `store`, `text`, `vectors` or `model`.
+    pub name: &'static str,
+    /// How it is.
+    pub state: PartState,
+}
+
+/// How a part is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartState {
+    /// Well.
+    Ok,
+    /// Not doing all of its work.
+    Degraded {
+        /// Since when (as far as it was noticed).
+        since: Timestamp,
+        /// Why.
+        because: String,
+    },
+}
+
+/// Remembers since when a part is unwell.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    since: Mutex<HashMap<&'static str, Timestamp>>,
+}
+
+impl Health {
+    /// The state of a part that is unwell because of `trouble`, or well if there is none.
+    fn state(&self, name: &'static str, trouble: Option<String>, now: Timestamp) -> PartStatus {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = match trouble {
+            None => {
+                since.remove(name);
+                PartState::Ok
+            }
+            Some(because) => {
+                PartState::Degraded { since: *since.entry(name).or_insert(now), because }
+            }
+        };
+        PartStatus { name, state }
+    }
+}
+
+impl Service {
+    /// Reports on every part. Never fails: what cannot answer is reported as such.
+    pub async fn status(&self) -> StatusReport {
+        let now = self.clock.now();
+        let store = self.store.report().await;
+        let index = self.candidates.report();
+        let embedder = self.embedder.as_ref().map(|embedder| embedder.report());
+        let model = self.embedder.as_ref().map(|embedder| embedder.identity());
+        let store_trouble = match &store {
+            Ok(report) => report.trouble.clone(),
+            Err(error) => Some(StoreError::to_string(error)),
+        };
+        let text_trouble = (!index.text.ready).then(|| index.text.detail.clone());
+        let vector_trouble = match (&self.embedder, index.vectors.ready) {
+            (None, _) => Some("no embedding model is configured: search is by words".to_owned()),
+            (Some(_), false) => Some(index.vectors.detail.clone()),
+            (Some(_), true) => None,
+        };
+        let model_trouble = match &embedder {
+            Some(report) if !report.ready => Some(report.detail.clone()),
+            Some(_) => None,
+            None => Some("switched off by `embed.model`".to_owned()),
+        };
+        StatusReport {
+            version: env!("CARGO_PKG_VERSION"),
+            started_at: self.started_at,
+            now,
+            parts: vec![
+                self.health.state("store", store_trouble, now),
+                self.health.state("text", text_trouble, now),
+                self.health.state("vectors", vector_trouble, now),
+                self.health.state("model", model_trouble, now),
+            ],
+            notes: notes(model.as_ref(), &index),
+            store: store.ok(),
+            index,
+            model,
+            embedder,
+            counters: self.meter.snapshot(),
+        }
+    }
+}
+
+fn notes(model: Option<&ModelIdentity>, index: &IndexReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(model) = model
+        && model.languages == Languages::Latin
+    {
+        notes.push(format!(
+            "{} reads English only: memories and questions in other scripts are found by words",
+            model.name
+        ));
+    }
+    if index.n_pending_vectors > 0 {
+        notes.push(format!(
+            "{} memories are still to be embedded; until then they are found by words",
+            index.n_pending_vectors
+        ));
+    }
+    notes
+}

@@ -1,0 +1,102 @@
+//! Notes of which memories were returned or used, gathered here and written in batches, so that a
+//! read never waits for a write. The last seconds of notes may be lost in a crash.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+
+use super::Service;
+use crate::domain::change::UsageNote;
+use crate::domain::decay::{Use, reinforced};
+use crate::domain::id::MemoryId;
+use crate::domain::identity::Caller;
+use crate::domain::limits::ACCESS_BUFFER_MAX;
+use crate::domain::memory::{Memory, Usage};
+use crate::ports::{Measured, StoreError};
+
+/// The notes not yet written, one a memory.
+#[derive(Debug, Default)]
+pub(crate) struct UsageBuffer {
+    notes: Mutex<HashMap<MemoryId, UsageNote>>,
+}
+
+impl UsageBuffer {
+    /// Merges a note; `false` if the buffer is full and it was dropped.
+    fn add(&self, note: UsageNote) -> bool {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = notes.get_mut(&note.id) {
+            known.at = known.at.max(note.at);
+            known.recalls += note.recalls;
+            known.anchor = note.anchor.or(known.anchor);
+            return true;
+        }
+        let has_room = notes.len() < ACCESS_BUFFER_MAX;
+        if has_room {
+            notes.insert(note.id, note);
+        }
+        has_room
+    }
+
+    fn take(&self) -> Vec<UsageNote> {
+        let notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut notes: Vec<UsageNote> = notes.into_values().collect();
+        notes.sort_by_key(|note| note.id);
+        notes
+    }
+
+    /// The usage of a memory as it will be once its note is written.
+    fn pending(&self, id: MemoryId, stored: Usage) -> Usage {
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.get(&id).map_or(stored, |note| Usage {
+            last_recalled_at: stored.last_recalled_at.max(Some(note.at)),
+            recalls: stored.recalls + note.recalls,
+            anchor: note.anchor.unwrap_or(stored.anchor),
+        })
+    }
+}
+
+impl Service {
+    /// Notes that an agent was shown these memories. What the person looks at is not counted.
+    pub(super) fn note_returned(
+        &self,
+        caller: &Caller,
+        ids: impl Iterator<Item = MemoryId>,
+        now: Timestamp,
+    ) {
+        if caller.agent().is_some() {
+            for id in ids {
+                self.note(UsageNote { id, at: now, recalls: 1, anchor: None });
+            }
+        }
+    }
+
+    /// Notes that an agent used this memory, which reinforces it.
+    pub(super) fn note_used(&self, caller: &Caller, memory: &Memory, how: Use, now: Timestamp) {
+        if caller.agent().is_some() {
+            let mut current = memory.clone();
+            current.usage = self.usage.pending(memory.id, memory.usage);
+            let anchor = reinforced(self.strength(&current, now), how, now);
+            self.note(UsageNote { id: memory.id, at: now, recalls: 1, anchor: Some(anchor) });
+        }
+    }
+
+    /// Writes the gathered notes; returns how many.
+    ///
+    /// # Errors
+    /// Whatever the store says; the notes are then lost, which costs a little ranking and no memory.
+    pub async fn flush_usage(&self) -> Result<usize, StoreError> {
+        let notes = self.usage.take();
+        let n_notes = notes.len();
+        if n_notes > 0 {
+            self.store.note_usage(notes).await?;
+        }
+        Ok(n_notes)
+    }
+
+    fn note(&self, note: UsageNote) {
+        if !self.usage.add(note) {
+            self.meter.record(Measured::UsageNoteDropped);
+        }
+    }
+}
