@@ -17,6 +17,7 @@ use crate::domain::change::{
 use crate::domain::embedding::{Embedded, ModelIdentity, SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::{Handle, MemoryId};
+use crate::domain::identity::Actor;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
@@ -117,6 +118,15 @@ pub trait Store: Send + Sync {
 
     /// Forgets memories, durable at the answer.
     fn forget(&self, request: Forget) -> BoxFuture<'_, Result<Forgotten, StoreError>>;
+
+    /// Brings a forgotten memory back, without vectors, while its grace lasts; durable at the answer.
+    /// Returns whether it did.
+    fn restore(
+        &self,
+        id: MemoryId,
+        actor: Actor,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// Erases the content of forgotten memories whose grace has passed at `now`; returns how many.
     fn erase_due(&self, now: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;

@@ -1,1 +1,36 @@
 //! Configuration: parse, validate, report every problem at once.
+//!
+//! `config.toml.example` is compiled in and *is* the defaults. Above it come the user's file, the
+//! environment (`RECALLD_STORE_CACHE_MB` for `store.cache_mb`) and the command line. This room reads
+//! one file and nothing else: the environment is an argument, so that every rule is a table in a
+//! test. No other room reads the environment for settings.
+
+mod problem;
+
+mod example;
+mod layer;
+mod reader;
+
+mod access;
+mod entries;
+mod settings;
+
+mod paths;
+mod variables;
+
+mod check;
+mod load;
+
+#[cfg(test)]
+mod tests;
+
+pub use access::AccessRule;
+pub use check::render_check;
+pub use example::{DEFAULTS, KeyDoc, keys};
+pub use load::{Loaded, Source, Sources};
+pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};
+pub use problem::{Fault, Origin, Place, Problem, Problems};
+pub use settings::{
+    Config, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig, LogConfig, RankingConfig,
+    RecallConfig, ServerConfig, StoreConfig,
+};

@@ -26,6 +26,9 @@ pub const NAMESPACE_SEGMENTS_MAX: usize = 8;
 /// Longest agent name, bytes.
 pub const AGENT_BYTES_MAX: usize = 64;
 
+/// Passes of the redaction over one text; each after the first finds only what was glued to a find.
+pub const REDACTION_PASSES_MAX: usize = 8;
+
 /// Longest query, bytes of UTF-8; the rest is cut and the answer warns.
 pub const QUERY_BYTES_MAX: usize = 4 * 1024;
 /// Most results of one search.
@@ -87,6 +90,44 @@ pub const UNSENT_BYTES_MAX: usize = 1024 * 1024;
 pub const HELLO_WAIT: Duration = Duration::from_secs(10);
 /// Calls in flight on one connection.
 pub const CALLS_PER_CONNECTION_MAX: usize = 64;
+/// Calls that wait in the bridge for a free place among [`CALLS_PER_CONNECTION_MAX`]; past it the
+/// bridge stops reading.
+pub const CALLS_WAITING_MAX: usize = 256;
+/// Bytes of unanswered calls the bridge holds; past it the bridge stops reading.
+pub const CALLS_WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes queued in one direction of the bridge; past it the bridge stops reading the other end.
+pub const OUTBOX_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Room that the bridge keeps in a line for the request key it inserts, bytes.
+pub const REQUEST_KEY_ROOM: usize = 256;
+/// Open `subscriptions/listen` requests of one client.
+pub const LISTENS_MAX: usize = 16;
+/// Resource subscriptions (`resources/subscribe`) the bridge restores after a reconnect.
+pub const SUBSCRIPTIONS_MAX: usize = 256;
+/// Times the bridge sends one request again after its connection was lost.
+pub const RESENDS_MAX: u32 = 3;
+/// First and longest wait between two attempts to reach the daemon.
+pub const DIAL_WAIT_MIN: Duration = Duration::from_millis(20);
+/// See [`DIAL_WAIT_MIN`].
+pub const DIAL_WAIT_MAX: Duration = Duration::from_secs(1);
+/// Time without the daemon after which the bridge answers the handshake itself (clients fall back
+/// to another protocol about 0.6 s after their first probe).
+pub const OFFLINE_AFTER: Duration = Duration::from_millis(500);
+/// Time without the first word of a connected daemon after which the bridge does the same (one
+/// client gives up after 10 s; a daemon behind an activated socket may still be starting).
+pub const SILENT_AFTER: Duration = Duration::from_secs(2);
+/// Time without the daemon after which the bridge answers calls with an error.
+pub const UNREACHABLE_AFTER: Duration = Duration::from_secs(30);
+/// Time for calls in flight after the client closed its end.
+pub const BRIDGE_DRAIN_WAIT: Duration = Duration::from_secs(5);
+/// Time the bridge gives others (systemd, an admin's restart) to bring a lost daemon back before
+/// it starts one.
+pub const START_GRACE: Duration = Duration::from_secs(1);
+/// Time between two attempts of one bridge to start the daemon.
+pub const START_RETRY: Duration = Duration::from_secs(5);
+/// Time for a started daemon to open its socket.
+pub const START_WAIT: Duration = Duration::from_secs(10);
+/// Time for `systemctl` to say whether the unit exists.
+pub const SYSTEMCTL_WAIT: Duration = Duration::from_secs(3);
 /// Connections of one uid.
 pub const CONNECTIONS_PER_UID_MAX: usize = 2_048;
 
@@ -98,8 +139,14 @@ pub const WRITE_QUEUE_MAX: usize = 4_096;
 pub const REQUEST_KEYS_MAX: u64 = 100_000;
 /// Age after which a request key is dropped.
 pub const REQUEST_KEY_AGE_MAX: Duration = Duration::from_hours(24);
+/// Old request keys dropped whenever one is added: more than one, so that they cannot pile up.
+pub const REQUEST_KEYS_DROPPED_MAX: usize = 16;
 /// Longest request key, bytes.
 pub const REQUEST_KEY_BYTES_MAX: usize = 128;
+/// Memories that one handle may name.
+pub const HANDLE_MATCHES_MAX: usize = 32;
+/// Violations that a check of the store tells of.
+pub const VIOLATIONS_MAX: usize = 100;
 /// Rows read in one step of a background pass (rebuild, load, parity).
 pub const SCAN_PAGE: usize = 500;
 
@@ -107,12 +154,28 @@ pub const SCAN_PAGE: usize = 500;
 pub const EMBED_QUEUE_MAX: usize = 1_024;
 /// Texts in one call of the model.
 pub const EMBED_BATCH_MAX: usize = 32;
+/// Threads of one embedding model (each may hold its own copy of the weights).
+pub const EMBED_THREADS_MAX: usize = 16;
 /// Query embeddings kept in the cache.
 pub const QUERY_CACHE_MAX: usize = 512;
-/// Chunks embedded of one memory (32 KiB of English is about 80 windows of 100 words).
+/// Chunks embedded of one memory (32 KiB of English is about 95 windows of 75 words, of
+/// source code about 115).
 pub const CHUNKS_MAX: usize = 128;
 
 /// Committed changes that the text index may not have committed yet; past it a commit is forced.
 pub const TEXT_TAIL_MAX: usize = 2_000;
+/// Changes at which the text index commits before its time.
+pub const TEXT_COMMIT_CHANGES: usize = 256;
+/// Longest wait of a writer for room in a full tail; after it the tail grows.
+pub const TEXT_TAIL_WAIT_MAX: Duration = Duration::from_secs(1);
+/// Pause after a failed commit of the text index.
+pub const TEXT_RETRY: Duration = Duration::from_secs(30);
+/// Smallest write buffer of the text index, bytes (what the library asks for).
+pub const TEXT_BUFFER_BYTES_MIN: usize = 15_000_000;
 /// Access notes (returned, used) waiting to be written; the oldest are dropped and counted.
 pub const ACCESS_BUFFER_MAX: usize = 10_000;
+
+/// Longest configuration file, bytes.
+pub const CONFIG_BYTES_MAX: usize = 1024 * 1024;
+/// Longest path of a Unix socket, bytes (`sun_path` of unix(7), without its final zero).
+pub const SOCKET_PATH_BYTES_MAX: usize = 107;

@@ -16,15 +16,15 @@ pub mod embedding;
 pub mod filter;
 pub mod search;
 
+pub mod bm25;
 pub mod chunk;
 pub mod dates;
 pub mod redaction;
 pub mod text;
-
-pub mod decay;
-pub mod ranking;
 pub mod when;
 
 pub mod budget;
+pub mod decay;
 pub mod excerpt;
 pub mod measure;
+pub mod ranking;

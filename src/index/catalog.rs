@@ -54,8 +54,8 @@ pub(crate) struct Catalog {
 impl Catalog {
     /// Adds a memory or replaces its attributes; its slot stays the same.
     pub(crate) fn put(&mut self, memory: &Memory) -> Slot {
-        let entry = self.entry_of(memory);
-        let namespace = entry.namespace;
+        let namespace = self.intern(&memory.namespace);
+        let entry = Entry::of(memory, namespace);
         if let Some(slot) = self.by_id.get(&memory.id).copied() {
             if let Some(place) = self.entries.get_mut(slot as usize) {
                 if let Some(old) = place.replace(entry) {
@@ -101,6 +101,17 @@ impl Catalog {
         self.entry(self.slot(id)?)
     }
 
+    /// The slot and the attributes of a memory.
+    pub(crate) fn find(&self, id: MemoryId) -> Option<(Slot, &Entry)> {
+        let slot = self.slot(id)?;
+        Some((slot, self.entry(slot)?))
+    }
+
+    /// All slots in use, in no order.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.by_id.values().copied()
+    }
+
     /// What the caller of a search is told of a memory.
     pub(crate) fn attributes(&self, entry: &Entry) -> Option<Attributes> {
         Some(Attributes {
@@ -131,9 +142,11 @@ impl Catalog {
     }
 
     /// Whether the attributes kept are those of `memory` (used by the parity check).
-    pub(crate) fn agrees_with(&mut self, memory: &Memory) -> bool {
-        let expected = self.entry_of(memory);
-        self.get(memory.id) == Some(&expected)
+    pub(crate) fn agrees_with(&self, memory: &Memory) -> bool {
+        self.get(memory.id).is_some_and(|entry| {
+            self.namespace_slot(&memory.namespace) == Some(entry.namespace)
+                && Entry::of(memory, entry.namespace) == *entry
+        })
     }
 
     /// Translates a filter into slots and hashes.
@@ -162,19 +175,28 @@ impl Catalog {
         }
     }
 
-    fn entry_of(&mut self, memory: &Memory) -> Entry {
-        let namespace = match self.namespace_slots.get(&memory.namespace) {
-            Some(slot) => *slot,
-            None => {
-                let slot =
-                    NamespaceSlot::try_from(self.namespaces.len()).unwrap_or(NamespaceSlot::MAX);
-                self.namespaces.push(memory.namespace.clone());
-                self.counts.push(0);
-                self.namespace_slots.insert(memory.namespace.clone(), slot);
-                slot
-            }
-        };
-        Entry {
+    /// The slot of a namespace, a new one for one not seen before.
+    fn intern(&mut self, namespace: &Namespace) -> NamespaceSlot {
+        if let Some(slot) = self.namespace_slot(namespace) {
+            return slot;
+        }
+        let slot = NamespaceSlot::try_from(self.namespaces.len()).unwrap_or(NamespaceSlot::MAX);
+        self.namespaces.push(namespace.clone());
+        self.counts.push(0);
+        self.namespace_slots.insert(namespace.clone(), slot);
+        slot
+    }
+
+    fn count(&mut self, namespace: NamespaceSlot, up: bool) {
+        if let Some(count) = self.counts.get_mut(namespace as usize) {
+            *count = if up { *count + 1 } else { count.saturating_sub(1) };
+        }
+    }
+}
+
+impl Entry {
+    fn of(memory: &Memory, namespace: NamespaceSlot) -> Self {
+        Self {
             id: memory.id,
             namespace,
             version: memory.version,
@@ -187,12 +209,6 @@ impl Catalog {
             agent: memory.agent.as_ref().map(hash_of),
             tags: memory.tags.iter().map(hash_of).collect(),
             metadata: memory.metadata.iter().map(|pair| hash_of(&pair)).collect(),
-        }
-    }
-
-    fn count(&mut self, namespace: NamespaceSlot, up: bool) {
-        if let Some(count) = self.counts.get_mut(namespace as usize) {
-            *count = if up { *count + 1 } else { count.saturating_sub(1) };
         }
     }
 }

@@ -3,3 +3,6 @@
 mod catalog;
 pub mod text;
 pub mod vectors;
+
+#[cfg(test)]
+mod fixtures;

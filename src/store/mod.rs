@@ -1,1 +1,239 @@
 //! The redb store: the one truth. Bytes on disk, keys, migrations, the writer thread.
+//!
+//! One file in one directory, held by one process. Writes go through one thread that commits in
+//! groups ([`writer`]); reads run on snapshots that no writer holds up ([`snapshot`]). What one
+//! request does to the tables is one file here, built of the steps of [`batch`]. The store reads no
+//! clock and knows no policy: times, ids and limits of what may be stored come in with the request.
+
+mod errors;
+mod open;
+mod tables;
+
+mod codec;
+mod records;
+
+mod indexes;
+
+mod batch;
+mod requests;
+mod vectors;
+mod writer;
+
+mod forget;
+mod log;
+mod remember;
+mod restore;
+mod revise;
+mod spaces;
+mod usage;
+
+mod listing;
+mod report;
+mod snapshot;
+mod verify;
+
+mod migrations;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use redb::{Database, ReadableDatabase, StorageBackend};
+use tokio::sync::watch;
+
+use crate::domain::change::{Forget, Forgotten, Remember, Remembered, Revise, Revised};
+use crate::domain::change::{UsageNote, VectorsFor};
+use crate::domain::embedding::{ModelIdentity, SpaceId};
+use crate::domain::id::MemoryId;
+use crate::domain::identity::Actor;
+use crate::domain::limits::SCAN_PAGE;
+use crate::ports::{CommitListener, Snapshot, Store, StoreError, StoreReport};
+
+pub use migrations::FORMAT_VERSION;
+pub use open::OpenError;
+pub use verify::Verified;
+
+use errors::Result;
+use snapshot::RedbSnapshot;
+use writer::Writer;
+
+/// What a store may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreSettings {
+    /// Page cache, bytes.
+    pub cache_bytes: usize,
+}
+
+/// An open store. Closed by [`RedbStore::close`] or when dropped.
+#[derive(Debug)]
+pub struct RedbStore {
+    location: open::Location,
+    database: RwLock<Option<Arc<Database>>>,
+    writer: Writer,
+}
+
+impl RedbStore {
+    /// Opens the store in `dir`, which is made if it is missing; only the owner can read it.
+    ///
+    /// # Errors
+    /// [`OpenError`]: another process has it, it cannot be read or written, its bytes are damaged
+    /// or of a newer format. A file that is refused is left as it is.
+    pub fn open(
+        dir: &Path,
+        settings: StoreSettings,
+        now: Timestamp,
+    ) -> std::result::Result<Self, OpenError> {
+        let (location, database) = open::open_dir(dir, settings, now)?;
+        Self::start(location, database)
+    }
+
+    /// Opens a store on `backend`, made if it is empty: for tests that make storage fail.
+    ///
+    /// # Errors
+    /// [`OpenError`], as for [`RedbStore::open`].
+    pub fn open_with_backend(
+        backend: impl StorageBackend,
+        settings: StoreSettings,
+        now: Timestamp,
+    ) -> std::result::Result<Self, OpenError> {
+        let (location, database) = open::open_backend(backend, settings, now)?;
+        Self::start(location, database)
+    }
+
+    fn start(location: open::Location, database: Database) -> std::result::Result<Self, OpenError> {
+        let database = Arc::new(database);
+        let writer = Writer::start(Arc::clone(&database))
+            .map_err(|source| location.file_error("start the writer thread of", source))?;
+        Ok(Self { location, database: RwLock::new(Some(database)), writer })
+    }
+
+    /// Who learns of every commit. Only the first call counts; it comes before the first write.
+    pub fn subscribe(&self, listener: Arc<dyn CommitListener>) {
+        self.writer.subscribe(listener);
+    }
+
+    /// Why the store takes no more writes, once its file has failed: the process should end in
+    /// order and start again.
+    pub fn fatal(&self) -> Option<String> {
+        self.writer.watch_fatal().borrow().clone()
+    }
+
+    /// Changes once, from `None` to what [`RedbStore::fatal`] gives.
+    pub fn watch_fatal(&self) -> watch::Receiver<Option<String>> {
+        self.writer.watch_fatal()
+    }
+
+    /// Commits since it was opened.
+    pub fn n_commits(&self) -> u64 {
+        self.writer.n_commits()
+    }
+
+    /// Carries out what waits, ends the writer, closes the file and lets the directory go. Blocks
+    /// until then. Later calls answer [`StoreError::Closed`], those on snapshots too.
+    pub fn close(&self) {
+        self.writer.close();
+        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        *database = None;
+        self.location.unlock();
+    }
+
+    /// Proves that the tables agree with each other; for tests and maintenance.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a row cannot be read at all.
+    pub async fn verify(&self) -> Result<Verified> {
+        self.begin_read().await?.read(verify::verify).await
+    }
+
+    /// A snapshot of what is committed, made off the caller's thread: it may read the disk.
+    async fn begin_read(&self) -> Result<RedbSnapshot> {
+        let database = self
+            .database
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+            .ok_or(StoreError::Closed)?;
+        snapshot::blocking(move || RedbSnapshot::new(database.begin_read()?)).await
+    }
+
+    /// Repeats a step of bounded size until it finds nothing more to do, and adds up.
+    async fn in_pages<F>(&self, step: F) -> Result<u64>
+    where
+        F: FnMut(&mut batch::Batch<'_>) -> Result<u64> + Clone + Send + 'static,
+    {
+        let mut total = 0;
+        loop {
+            let n_done = self.writer.write(step.clone()).await?;
+            total += n_done;
+            if n_done < SCAN_PAGE as u64 {
+                return Ok(total);
+            }
+        }
+    }
+}
+
+impl Drop for RedbStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Store for RedbStore {
+    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
+        Box::pin(async move { Ok(Arc::new(self.begin_read().await?) as Arc<dyn Snapshot>) })
+    }
+
+    fn remember(&self, request: Remember) -> BoxFuture<'_, Result<Vec<Remembered>>> {
+        Box::pin(self.writer.write(move |batch| remember::remember(batch, &request)))
+    }
+
+    fn revise(&self, request: Revise) -> BoxFuture<'_, Result<Revised>> {
+        Box::pin(self.writer.write(move |batch| revise::revise(batch, &request)))
+    }
+
+    fn forget(&self, request: Forget) -> BoxFuture<'_, Result<Forgotten>> {
+        Box::pin(self.writer.write(move |batch| forget::forget(batch, &request)))
+    }
+
+    fn restore(&self, id: MemoryId, actor: Actor, now: Timestamp) -> BoxFuture<'_, Result<bool>> {
+        Box::pin(self.writer.write(move |batch| restore::restore(batch, id, &actor, now)))
+    }
+
+    fn erase_due(&self, now: Timestamp) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(self.in_pages(move |batch| forget::erase_due(batch, now)))
+    }
+
+    fn note_usage(&self, notes: Vec<UsageNote>) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.writer.write(move |batch| usage::note(batch, &notes)))
+    }
+
+    fn attach_vectors(
+        &self,
+        vectors: Vec<VectorsFor>,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(self.writer.write(move |batch| vectors::attach_late(batch, &vectors, now)))
+    }
+
+    fn space(&self, model: ModelIdentity, now: Timestamp) -> BoxFuture<'_, Result<SpaceId>> {
+        Box::pin(self.writer.write(move |batch| spaces::find_or_make(batch, &model, now)))
+    }
+
+    fn trim_log(&self, sequence: u64, before: Timestamp) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(self.in_pages(move |batch| log::trim(batch, sequence, before)))
+    }
+
+    fn report(&self) -> BoxFuture<'_, Result<StoreReport>> {
+        Box::pin(async move {
+            let mut report = self.begin_read().await?.read(report::report).await?;
+            report.location = self.location.to_string();
+            report.file_bytes = self.location.file_bytes();
+            report.n_waiting = self.writer.n_waiting();
+            Ok(report)
+        })
+    }
+}

@@ -1,1 +1,13 @@
 //! Tracing set-up and counters.
+//!
+//! Log lines go to stderr, which belongs to the journal or the terminal; stdout is never written to,
+//! since it carries the protocol in the bridge. What a line may hold is decided where it is written:
+//! never content of memories above TRACE, never a token.
+
+mod counters;
+mod histogram;
+mod logging;
+
+pub use counters::{Counter, Counters, ToolCounters};
+pub use histogram::Histogram;
+pub use logging::{LogSettings, TelemetryError, install};

@@ -1,1 +1,246 @@
-//! The text arm: BM25 over tantivy's postings and over the tail it has not committed.
+//! The text arm: tantivy's postings on disk, scored by our own BM25, and a tail in RAM.
+//!
+//! A change is searchable as soon as it was put: it waits in the tail, which is searched with the
+//! same scorer, until a background thread has committed it and the commit can be searched. A commit
+//! carries the log entry up to which it is, so after a crash the log is replayed from there. Terms
+//! are prefixed by namespace: a search walks the postings of the namespaces searched and nothing
+//! else, and takes its statistics from them.
+//!
+//! The files are never trusted: checksums are verified when they are opened, and whatever is damaged,
+//! of another version or half rebuilt is wiped and made again from the store. When a commit fails
+//! (full disk), the tail keeps everything since the last good one, however much, and serves it; the
+//! commit is tried again later.
+
+mod committer;
+mod disk;
+mod document;
+mod search;
+mod segments;
+mod state;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use self::committer::{Committer, Shared};
+use self::disk::{Disk, guarded};
+use self::document::Document;
+use self::search::Search;
+use self::segments::Segments;
+use self::state::State;
+use super::catalog::{Catalog, CompiledFilter};
+use crate::domain::id::MemoryId;
+use crate::domain::memory::Memory;
+use crate::domain::namespace::Namespace;
+use crate::domain::search::{TextCandidates, TextQuery};
+use crate::ports::{ArmReport, IndexError};
+
+/// The name of this arm in errors.
+const ARM: &str = "text";
+
+/// How the text index writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextSettings {
+    /// Time from a change to the commit that contains it.
+    pub(crate) commit_every: Duration,
+    /// Memory of the writer, bytes, raised to the least the library takes.
+    pub(crate) buffer_bytes: usize,
+}
+
+/// The inverted index over the words of all memories.
+#[derive(Debug)]
+pub(crate) struct TextIndex {
+    dir: PathBuf,
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl TextIndex {
+    /// Opens the index in `dir`, a directory of its own. Never fails: what cannot be used is wiped,
+    /// and [`Self::needs_rebuild`] is true then.
+    pub(crate) fn open(dir: &Path, settings: TextSettings) -> Self {
+        let (disk, state) = open_or_create(dir, settings);
+        let shared = Arc::new(Shared::new(state));
+        let committer =
+            Committer { shared: Arc::clone(&shared), dir: dir.to_owned(), settings, disk };
+        let thread =
+            std::thread::Builder::new().name("text-index".to_owned()).spawn(|| committer.run());
+        let thread = thread.map_err(|error| {
+            tracing::error!(%error, "text index thread not started");
+            shared.write().failure = Some(format!("start its thread: {error}"));
+            shared.end();
+        });
+        Self { dir: dir.to_owned(), shared, thread: Mutex::new(thread.ok()) }
+    }
+
+    /// Log entry up to which the files are: what came later is put again after a restart.
+    pub(crate) fn watermark(&self) -> u64 {
+        self.shared.read().watermark
+    }
+
+    /// Whether every memory has to be put again, between [`Self::start_rebuild`] and
+    /// [`Self::finish_rebuild`]. Until then searches see what is there.
+    pub(crate) fn needs_rebuild(&self) -> bool {
+        self.shared.read().needs_rebuild()
+    }
+
+    /// Empties the index and waits until its files are gone. The state of the store that is put
+    /// afterwards must be read after this has returned; changes may go on meanwhile.
+    pub(crate) fn start_rebuild(&self) {
+        self.shared.wipe();
+    }
+
+    /// Adds a memory or replaces its words, by the log entry of the change (in a rebuild: the last
+    /// one of the state of the store that is read). Searchable at the return. A change older than
+    /// what is known of the memory is ignored, a repeated one does no harm; but a replay must have
+    /// ended before later changes come, or a crash could lose the rest of it.
+    ///
+    /// Quick, unless commits lag behind by the whole tail: then it waits for one (1 s at most).
+    pub(crate) fn put(&self, memory: &Memory, sequence: u64) {
+        self.apply(memory.id, sequence, Some(Arc::new(Document::of(memory))));
+    }
+
+    /// Removes a memory; the rest is as for [`Self::put`].
+    pub(crate) fn remove(&self, id: MemoryId, sequence: u64) {
+        self.apply(id, sequence, None);
+    }
+
+    /// Every memory of the state of the store as of `sequence` was put.
+    pub(crate) fn finish_rebuild(&self, sequence: u64) {
+        let mut state = self.shared.write();
+        state.finish_rebuild(sequence);
+        let n_tail = state.tail.len();
+        drop(state);
+        self.shared.changed(n_tail);
+    }
+
+    /// The best `k` memories that contain a term of the query, under the filter, in `namespaces`
+    /// (those of the filter, by name).
+    ///
+    /// # Errors
+    /// [`IndexError::Failed`] when reading the files fails, from then on until a rebuild starts.
+    pub(crate) fn search(
+        &self,
+        catalog: &Catalog,
+        query: &TextQuery,
+        filter: &CompiledFilter,
+        namespaces: &[Namespace],
+        k: usize,
+    ) -> Result<TextCandidates, IndexError> {
+        self.reading(|state| Search { catalog, query, filter, namespaces, k }.run(state))
+    }
+
+    /// Every memory in the index, for the comparison with the store.
+    ///
+    /// # Errors
+    /// As [`Self::search`].
+    pub(crate) fn ids(&self) -> Result<HashSet<MemoryId>, IndexError> {
+        self.reading(|state| Ok(search::ids(state)))
+    }
+
+    /// State, for `status`.
+    pub(crate) fn report(&self) -> ArmReport {
+        let state = self.shared.read();
+        let problem = state.damage.as_ref().or(state.failure.as_ref());
+        let detail = match problem {
+            Some(reason) => reason.clone(),
+            None if state.needs_rebuild() => "being rebuilt".to_owned(),
+            None => "ready".to_owned(),
+        };
+        ArmReport {
+            ready: problem.is_none() && !state.needs_rebuild(),
+            detail,
+            n_memories: state.n_memories() as u64,
+            disk_bytes: disk::size(&self.dir),
+            watermark: state.watermark,
+        }
+    }
+
+    /// Commits what came so far; returns after the attempt.
+    pub(crate) fn flush(&self) {
+        self.shared.flush();
+    }
+
+    /// Commits what came so far and ends the thread. Searches go on; changes stay in RAM.
+    pub(crate) fn close(&self) {
+        self.shared.close();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            tracing::error!("text index thread panicked");
+        }
+    }
+
+    fn apply(&self, id: MemoryId, sequence: u64, document: Option<Arc<Document>>) {
+        self.shared.wait_for_room();
+        let mut state = self.shared.write();
+        state.apply(id, sequence, document);
+        let n_tail = state.tail.len();
+        drop(state);
+        self.shared.changed(n_tail);
+    }
+
+    /// Reads the index, and remembers if that fails.
+    fn reading<T>(&self, read: impl FnOnce(&State) -> tantivy::Result<T>) -> Result<T, IndexError> {
+        let state = self.shared.read();
+        if let Some(reason) = &state.damage {
+            return Err(IndexError::Failed { arm: ARM, reason: reason.clone() });
+        }
+        let searched = Arc::clone(&state.segments);
+        let outcome = guarded(|| read(&state));
+        drop(state);
+        if let Err(error) = &outcome {
+            self.distrust(&searched, error);
+        }
+        outcome
+    }
+
+    /// Believes nothing of what was searched any more, unless a rebuild has replaced it meanwhile.
+    fn distrust(&self, searched: &Arc<Segments>, error: &IndexError) {
+        tracing::error!(%error, "text index damaged");
+        let mut state = self.shared.write();
+        if Arc::ptr_eq(&state.segments, searched) {
+            state.damage = Some(error.to_string());
+            disk::distrust(&self.dir);
+        }
+        drop(state);
+    }
+}
+
+impl Drop for TextIndex {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// What is in `dir`, or an empty index there, or, if even that fails, one in RAM alone.
+fn open_or_create(dir: &Path, settings: TextSettings) -> (Option<Disk>, State) {
+    let opened = Disk::open(dir, settings.buffer_bytes).and_then(|opened| {
+        let Some((disk, watermark)) = opened else { return Ok(None) };
+        guarded(|| {
+            let segments = disk.segments(&Segments::default())?;
+            let known = segments.known()?;
+            Ok(Some((disk, State::of(segments, known, watermark))))
+        })
+    });
+    match opened {
+        Ok(Some((disk, state))) => return (Some(disk), state),
+        Ok(None) => tracing::info!("text index is to be built"),
+        Err(error) => tracing::warn!(%error, "text index is to be rebuilt"),
+    }
+    let mut state = State::default();
+    match Disk::create(dir, settings.buffer_bytes) {
+        Ok(disk) => (Some(disk), state),
+        Err(error) => {
+            tracing::error!(%error, "text index cannot be made");
+            state.failure = Some(error.to_string());
+            (None, state)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

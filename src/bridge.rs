@@ -1,1 +1,0 @@
-//! `recalld connect`: the stdio bridge between an agent and the daemon's socket.

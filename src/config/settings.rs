@@ -1,0 +1,289 @@
+//! The settings of the daemon, validated into the types that the other rooms work with.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
+use super::access::AccessRule;
+use super::entries;
+use super::problem::Problem;
+use super::reader::Reader;
+use crate::domain::decay::DecayPolicy;
+use crate::domain::identity::{Access, AgentName};
+use crate::domain::limits::SEARCH_LIMIT_MAX;
+use crate::domain::memory::Kind;
+use crate::domain::namespace::Namespace;
+
+/// Everything that can be set. What a key means, its unit and its range stand in
+/// `config.toml.example` ([`super::DEFAULTS`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// `[store]`
+    pub store: StoreConfig,
+    /// `[embed]`
+    pub embed: EmbedConfig,
+    /// `[index]`
+    pub index: IndexConfig,
+    /// `[recall]`
+    pub recall: RecallConfig,
+    /// `[decay]`
+    pub decay: DecayPolicy,
+    /// `[forget]`
+    pub forget: ForgetConfig,
+    /// `[server]`
+    pub server: ServerConfig,
+    /// `[[access.agents]]`, in the order in which they are tried.
+    pub access: Vec<AccessRule>,
+    /// `[log]`
+    pub log: LogConfig,
+}
+
+/// Data on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreConfig {
+    /// Data directory, absolute; `None`: the default place (see [`super::state_dir`]).
+    pub dir: Option<PathBuf>,
+    /// Page cache of the database, bytes.
+    pub cache_bytes: usize,
+    /// Age after which log entries may be trimmed.
+    pub log_keep: Duration,
+}
+
+/// Which embedding model is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EmbedModel {
+    /// The one inside the binary.
+    #[default]
+    Bundled,
+    /// Vectors drawn from a hash of the text: no meaning, for tests of scale.
+    Seeded,
+    /// None: memories are found by their words only.
+    None,
+}
+
+/// Embeddings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmbedConfig {
+    /// The model.
+    pub model: EmbedModel,
+    /// How long a store waits for its vectors.
+    pub store_wait: Duration,
+    /// Threads of the model, at least 1.
+    pub threads: usize,
+}
+
+/// Indexes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexConfig {
+    /// Vectors of one namespace from which a graph serves it; 0: always.
+    pub graph_from: usize,
+    /// Longest time until the text index commits.
+    pub text_commit: Duration,
+    /// Memory of the text index writer, bytes.
+    pub text_buffer_bytes: usize,
+}
+
+/// Searches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecallConfig {
+    /// Results of a search that names no limit, 1..=100.
+    pub limit: usize,
+    /// Size of an answer that names none, estimated tokens.
+    pub max_tokens: usize,
+    /// Time after which a search answers with what it has.
+    pub deadline: Duration,
+    /// Weights of the ranking.
+    pub ranking: RankingConfig,
+}
+
+/// Weights of the ranking; the keys of the same names in `[recall]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankingConfig {
+    /// Weight of the vector arm beside the text arm, 0.0..=10.0.
+    pub vector_weight: f64,
+    /// Weight of a date named in the query, 0.0..=10.0.
+    pub date_weight: f64,
+    /// Weight of exact words, 0.0..=10.0.
+    pub exact_weight: f64,
+    /// Score below which nothing is returned, 0.0..=1.0.
+    pub threshold: f64,
+    /// Largest share by which strength changes a score, 0.0..=1.0.
+    pub strength_weight: f64,
+    /// Largest share by which age changes a score, 0.0..=1.0.
+    pub recency_weight: f64,
+    /// Fading of recency per day, 0.0..=10.0.
+    pub recency_lambda_per_day: f64,
+    /// Cosine from which two results are twins, 0.0..=1.0.
+    pub twin_cosine: f64,
+}
+
+/// Forgetting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgetConfig {
+    /// How long the person can bring back what an agent forgot; at most `erase_within`.
+    pub agent_grace: Duration,
+    /// Time until the last byte of a forgotten memory is gone.
+    pub erase_within: Duration,
+}
+
+/// The socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Path of the socket, absolute; `None`: the default place (see [`super::server_socket`]).
+    pub socket: Option<PathBuf>,
+    /// Uids that may connect besides the daemon's own.
+    pub allow_uids: Vec<u32>,
+    /// Connections of one uid at a time.
+    pub connections_per_uid: usize,
+    /// Calls carried out at a time.
+    pub calls_in_flight: usize,
+}
+
+/// Logging.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogConfig {
+    /// Filter directives that `tracing_subscriber::EnvFilter` accepts.
+    pub directives: String,
+    /// One JSON object a line instead of text.
+    pub json: bool,
+}
+
+impl Config {
+    /// What this agent may read and write: the first entry that fits counts.
+    pub fn caller_access(&self, agent: &AgentName) -> Access {
+        match self.rule(agent) {
+            Some(rule) => rule.access(agent),
+            // Loading always leaves an entry for everybody at the end; without one nothing is allowed.
+            None => {
+                Access { read: Vec::new(), write: Vec::new(), write_default: Namespace::user() }
+            }
+        }
+    }
+
+    /// Whether a caller that shows this token may take this name. Only entries with a `token_hash`
+    /// ask for one.
+    pub fn admits(&self, agent: &AgentName, token: Option<&str>) -> bool {
+        self.rule(agent).is_some_and(|rule| rule.is_proven(token))
+    }
+
+    fn rule(&self, agent: &AgentName) -> Option<&AccessRule> {
+        self.access.iter().find(|rule| rule.is_for(agent))
+    }
+
+    /// Reads every key. The result is of use only if the reader then has no problems.
+    pub(super) fn read(reader: &mut Reader<'_, '_>, warnings: &mut Vec<String>) -> Self {
+        Self {
+            store: StoreConfig {
+                dir: reader.path("store.dir"),
+                cache_bytes: MIB * reader.count("store.cache_mb", &(8..=65_536)),
+                log_keep: reader.duration("store.log_keep_days", DAY, &(1..=36_500)),
+            },
+            embed: embed(reader, warnings),
+            index: IndexConfig {
+                graph_from: reader.count("index.graph_from", &(0..=100_000_000)),
+                text_commit: reader.duration("index.text_commit_ms", MILLISECOND, &(50..=60_000)),
+                text_buffer_bytes: MIB * reader.count("index.text_buffer_mb", &(15..=4_096)),
+            },
+            recall: recall(reader),
+            decay: decay(reader),
+            forget: forget(reader),
+            server: ServerConfig {
+                socket: reader.path("server.socket"),
+                allow_uids: reader.uids("server.allow_uids"),
+                connections_per_uid: reader.count("server.connections_per_uid", &(1..=65_536)),
+                calls_in_flight: reader.count("server.calls_in_flight", &(1..=65_536)),
+            },
+            access: entries::read(reader, warnings),
+            log: LogConfig {
+                directives: reader
+                    .read("log.level", LEVEL, |value| value.as_str().and_then(directives))
+                    .unwrap_or_default(),
+                json: reader.one_of("log.format", &[("text", false), ("json", true)]),
+            },
+        }
+    }
+}
+
+const MIB: usize = 1024 * 1024;
+const MILLISECOND: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
+
+fn embed(reader: &mut Reader<'_, '_>, warnings: &mut Vec<String>) -> EmbedConfig {
+    let models = [
+        ("bundled", EmbedModel::Bundled),
+        ("seeded", EmbedModel::Seeded),
+        ("none", EmbedModel::None),
+    ];
+    let model = reader.one_of("embed.model", &models);
+    if model == EmbedModel::Seeded {
+        let warning = "embed.model = \"seeded\" is for tests: nothing is found by its meaning";
+        warnings.push(warning.to_owned());
+    }
+    EmbedConfig {
+        model,
+        store_wait: reader.duration("embed.store_wait_ms", MILLISECOND, &(0..=10_000)),
+        threads: reader.count("embed.threads", &(1..=64)),
+    }
+}
+
+fn recall(reader: &mut Reader<'_, '_>) -> RecallConfig {
+    RecallConfig {
+        limit: reader.count("recall.limit", &(1..=SEARCH_LIMIT_MAX as u64)),
+        max_tokens: reader.count("recall.max_tokens", &(100..=8_000)),
+        deadline: reader.duration("recall.deadline_ms", MILLISECOND, &(50..=60_000)),
+        ranking: RankingConfig {
+            vector_weight: reader.number("recall.vector_weight", &(0.0..=10.0)),
+            date_weight: reader.number("recall.date_weight", &(0.0..=10.0)),
+            exact_weight: reader.number("recall.exact_weight", &(0.0..=10.0)),
+            threshold: reader.number("recall.threshold", &(0.0..=1.0)),
+            strength_weight: reader.number("recall.strength_weight", &(0.0..=1.0)),
+            recency_weight: reader.number("recall.recency_weight", &(0.0..=1.0)),
+            recency_lambda_per_day: reader.number("recall.recency_lambda_per_day", &(0.0..=10.0)),
+            twin_cosine: reader.number("recall.twin_cosine", &(0.0..=1.0)),
+        },
+    }
+}
+
+fn decay(reader: &mut Reader<'_, '_>) -> DecayPolicy {
+    let floor = reader.number("decay.floor", &(0.0..=1.0));
+    let mut half_life_days = [0.0; Kind::ALL.len()];
+    for (kind, days) in Kind::ALL.iter().zip(&mut half_life_days) {
+        let key = format!("decay.half_life_days.{}", kind.as_str());
+        *days = reader.number(&key, &(0.1..=36_500.0));
+    }
+    DecayPolicy { floor, half_life_days }
+}
+
+fn forget(reader: &mut Reader<'_, '_>) -> ForgetConfig {
+    let agent_grace = reader.duration("forget.agent_grace_hours", HOUR, &(0..=8_760));
+    let erase_within = reader.duration("forget.erase_within_hours", HOUR, &(0..=8_760));
+    if agent_grace > erase_within
+        && let Some(place) = reader.place("forget.agent_grace_hours")
+    {
+        reader.problems.push(Problem::value(
+            place,
+            "forget.agent_grace_hours",
+            "at most forget.erase_within_hours: what is erased cannot be brought back",
+            format!("{} and {}", agent_grace.as_secs() / 3600, erase_within.as_secs() / 3600),
+        ));
+    }
+    ForgetConfig { agent_grace, erase_within }
+}
+
+const LEVEL: &str = "error, warn, info, debug, trace, off, or a list of directives like \
+                     \"info,recalld::store=debug\"";
+
+/// The filter directives of a text, without blanks around them. The parser takes any bare word for a
+/// target, so that `inof` would silence everything else: a bare word has to be a level here.
+fn directives(text: &str) -> Option<String> {
+    let directives: Vec<&str> = text.split(',').map(str::trim).collect();
+    let is_level =
+        |directive: &str| !directive.is_empty() && directive.parse::<LevelFilter>().is_ok();
+    let is_clear =
+        directives.iter().all(|directive| is_level(directive) || directive.contains(['=', '[']));
+    let text = directives.join(",");
+    (is_clear && EnvFilter::try_new(&text).is_ok()).then_some(text)
+}

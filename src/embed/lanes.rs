@@ -1,0 +1,279 @@
+//! Where texts wait for a model: two bounded lanes, and the calls that the texts belong to.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::domain::embedding::{ModelIdentity, Vector};
+use crate::domain::limits::EMBED_QUEUE_MAX;
+use crate::ports::{EmbedError, EmbedderReport};
+
+/// Which line a text waits in. Queries are served first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    Queries,
+    Documents,
+}
+
+/// What callers and threads share.
+pub(super) struct Shared {
+    pub(super) identity: ModelIdentity,
+    lanes: Mutex<Lanes>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Lanes {
+    queries: VecDeque<Task>,
+    documents: VecDeque<Task>,
+    n_loading: usize,
+    n_ready: usize,
+    /// Why the model did not load, or the last text failed; none again after a success.
+    failure: Option<String>,
+    is_closed: bool,
+}
+
+/// What a thread does next.
+pub(super) enum Turn {
+    /// Embed these queries.
+    Queries(Vec<Task>),
+    /// Begin these documents (perhaps none) and go on with those begun.
+    Documents(Vec<Task>),
+    /// End.
+    Stop,
+}
+
+impl Shared {
+    /// Empty lanes for `n_threads` threads, which load their model now.
+    pub(super) fn new(identity: ModelIdentity, n_threads: usize) -> Self {
+        let lanes = Lanes { n_loading: n_threads, ..Lanes::default() };
+        Self { identity, lanes: Mutex::new(lanes), wake: Condvar::new() }
+    }
+
+    /// Puts texts into a lane and waits for their vectors.
+    pub(super) async fn ask(&self, lane: Lane, texts: Vec<Arc<str>>) -> Reply {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (sender, receiver) = oneshot::channel();
+        self.push(lane, texts, sender)?;
+        receiver.await.unwrap_or_else(|_| Err(EmbedError::Unavailable("it ended".to_owned())))
+    }
+
+    fn push(
+        &self,
+        lane: Lane,
+        texts: Vec<Arc<str>>,
+        sender: oneshot::Sender<Reply>,
+    ) -> Result<(), EmbedError> {
+        if texts.len() > EMBED_QUEUE_MAX {
+            let refusal = format!("a call may bring at most {EMBED_QUEUE_MAX} texts");
+            return Err(EmbedError::Failed(refusal));
+        }
+        let mut lanes = lock(&self.lanes);
+        if lanes.is_closed {
+            return Err(EmbedError::Unavailable("it is stopped".to_owned()));
+        }
+        if lanes.n_loading + lanes.n_ready == 0 {
+            return Err(EmbedError::Unavailable(lanes.failure.clone().unwrap_or_default()));
+        }
+        let waiting = match lane {
+            Lane::Queries => &mut lanes.queries,
+            Lane::Documents => &mut lanes.documents,
+        };
+        if waiting.len() + texts.len() > EMBED_QUEUE_MAX {
+            // Those whose caller went away take no room from those who still wait.
+            waiting.retain(|task| !task.call.is_over());
+            if waiting.len() + texts.len() > EMBED_QUEUE_MAX {
+                return Err(EmbedError::Busy);
+            }
+        }
+        let call = Arc::new(Call::new(texts.len(), sender));
+        waiting.extend(texts.into_iter().enumerate().map(|(slot, text)| Task {
+            text,
+            slot,
+            call: Arc::clone(&call),
+        }));
+        drop(lanes);
+        self.wake.notify_all();
+        Ok(())
+    }
+
+    /// Waits for work. Queries come first; new documents are begun while fewer than `batch_max`
+    /// chunks are at hand (`n_begun`).
+    pub(super) fn next(&self, n_begun: usize, batch_max: usize) -> Turn {
+        let mut lanes = lock(&self.lanes);
+        loop {
+            if lanes.is_closed {
+                return Turn::Stop;
+            }
+            let queries = take(&mut lanes.queries, batch_max);
+            if !queries.is_empty() {
+                return Turn::Queries(queries);
+            }
+            let documents = take(&mut lanes.documents, batch_max.saturating_sub(n_begun));
+            if n_begun > 0 || !documents.is_empty() {
+                return Turn::Documents(documents);
+            }
+            lanes = self.wake.wait(lanes).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A thread has loaded its model, or could not. When the last one could not, nobody waits on.
+    pub(super) fn loaded(&self, outcome: Result<(), String>) {
+        let mut lanes = lock(&self.lanes);
+        lanes.n_loading = lanes.n_loading.saturating_sub(1);
+        match outcome {
+            Ok(()) => lanes.n_ready += 1,
+            Err(reason) => {
+                lanes.failure = Some(reason.clone());
+                if lanes.n_loading + lanes.n_ready == 0 {
+                    let abandoned = lanes.take_all();
+                    drop(lanes);
+                    fail_all(&abandoned, &EmbedError::Unavailable(reason));
+                }
+            }
+        }
+    }
+
+    /// How the latest text went, for `status`.
+    pub(super) fn note(&self, failure: Option<&EmbedError>) {
+        lock(&self.lanes).failure = failure.map(ToString::to_string);
+    }
+
+    /// State, for `status`.
+    pub(super) fn report(&self) -> EmbedderReport {
+        let lanes = lock(&self.lanes);
+        let name = &self.identity.name;
+        let detail = match (&lanes.failure, lanes.n_ready, lanes.n_loading) {
+            _ if lanes.is_closed => format!("{name} is stopped"),
+            (Some(failure), 0, 0) => format!("{name} is down: {failure}"),
+            (_, 0, _) => format!("{name} is loading"),
+            (Some(failure), ..) => format!("{name} answers; the last failure: {failure}"),
+            (None, ..) => format!("{name} answers"),
+        };
+        EmbedderReport {
+            ready: lanes.n_ready > 0 && !lanes.is_closed,
+            detail,
+            n_waiting: lanes.queries.len() + lanes.documents.len(),
+        }
+    }
+
+    /// Refuses new calls, fails those that wait and stops the threads.
+    pub(super) fn close(&self) {
+        let mut lanes = lock(&self.lanes);
+        lanes.is_closed = true;
+        let abandoned = lanes.take_all();
+        drop(lanes);
+        self.wake.notify_all();
+        fail_all(&abandoned, &EmbedError::Unavailable("it is stopped".to_owned()));
+    }
+}
+
+impl Lanes {
+    fn take_all(&mut self) -> Vec<Task> {
+        self.queries.drain(..).chain(self.documents.drain(..)).collect()
+    }
+}
+
+/// The first `n` tasks whose callers still wait; those before them whose callers left are dropped.
+fn take(waiting: &mut VecDeque<Task>, n: usize) -> Vec<Task> {
+    let mut taken = Vec::new();
+    while taken.len() < n {
+        let Some(task) = waiting.pop_front() else { break };
+        if !task.call.is_over() {
+            taken.push(task);
+        }
+    }
+    taken
+}
+
+fn fail_all(tasks: &[Task], error: &EmbedError) {
+    for task in tasks {
+        task.call.fail(error.clone());
+    }
+}
+
+/// The vectors of each text of a call, in order.
+type Reply = Result<Vec<Vec<Vector>>, EmbedError>;
+
+/// One text of a call.
+pub(super) struct Task {
+    pub(super) text: Arc<str>,
+    slot: usize,
+    call: Arc<Call>,
+}
+
+impl Task {
+    /// Delivers the vectors of this text.
+    pub(super) fn finish(&self, vectors: Vec<Vector>) {
+        self.call.finish(self.slot, vectors);
+    }
+
+    /// Fails the whole call of this text.
+    pub(super) fn fail(&self, error: EmbedError) {
+        self.call.fail(error);
+    }
+
+    /// Whether nobody waits for this text any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.call.is_over()
+    }
+}
+
+/// A caller that waits, and what is there for it so far.
+struct Call {
+    state: Mutex<CallState>,
+}
+
+struct CallState {
+    vectors: Vec<Vec<Vector>>,
+    n_missing: usize,
+    sender: Option<oneshot::Sender<Reply>>,
+}
+
+impl Call {
+    fn new(n_texts: usize, sender: oneshot::Sender<Reply>) -> Self {
+        let state = CallState {
+            vectors: vec![Vec::new(); n_texts],
+            n_missing: n_texts,
+            sender: Some(sender),
+        };
+        Self { state: Mutex::new(state) }
+    }
+
+    fn finish(&self, slot: usize, vectors: Vec<Vector>) {
+        let mut state = lock(&self.state);
+        if let Some(place) = state.vectors.get_mut(slot) {
+            *place = vectors;
+        }
+        state.n_missing = state.n_missing.saturating_sub(1);
+        if state.n_missing == 0 {
+            let answer = std::mem::take(&mut state.vectors);
+            state.answer(Ok(answer));
+        }
+    }
+
+    fn fail(&self, error: EmbedError) {
+        lock(&self.state).answer(Err(error));
+    }
+
+    fn is_over(&self) -> bool {
+        lock(&self.state).sender.as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+}
+
+impl CallState {
+    /// Answers, unless that was done before. A caller who went away misses nothing.
+    fn answer(&mut self, reply: Reply) {
+        if let Some(sender) = self.sender.take() {
+            drop(sender.send(reply));
+        }
+    }
+}
+
+/// The guarded value; no code of ours panics while it holds a guard.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

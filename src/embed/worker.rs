@@ -1,0 +1,172 @@
+//! A thread that owns a model: loads it, takes its turns from the queue, and lets nothing the model
+//! does (an error, a panic, a wrong vector) harm more than the call concerned.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::lanes::{Shared, Task, Turn};
+use crate::domain::chunk::chunks;
+use crate::domain::embedding::Vector;
+use crate::domain::limits::EMBED_BATCH_MAX;
+use crate::ports::EmbedError;
+
+/// A model that blocks the thread it computes on. It is loaded, used and dropped on that thread.
+pub trait Model {
+    /// Most texts of one call, 1..=[`EMBED_BATCH_MAX`]. A query waits for at most one call.
+    fn batch_max(&self) -> usize;
+
+    /// One vector a text, in order. The texts carry their prefix and may be blank.
+    ///
+    /// # Errors
+    /// Why, in words that do not quote the texts.
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, String>;
+}
+
+/// Loads the model and serves the queue until it is closed.
+pub(super) fn run(shared: &Shared, load: &dyn Fn() -> Result<Box<dyn Model>, String>) {
+    // A panic's message may quote a text, so it goes nowhere from here.
+    let loaded = catch_unwind(AssertUnwindSafe(load))
+        .unwrap_or_else(|_| Err("it panicked while it was loaded".to_owned()));
+    match loaded {
+        Ok(model) => {
+            shared.loaded(Ok(()));
+            Worker { shared, model, begun: Vec::new() }.serve();
+        }
+        Err(reason) => shared.loaded(Err(reason)),
+    }
+}
+
+struct Worker<'a> {
+    shared: &'a Shared,
+    model: Box<dyn Model>,
+    begun: Vec<Begun>,
+}
+
+/// A document of which some chunks are still to be embedded.
+struct Begun {
+    task: Task,
+    chunks: Vec<Range<usize>>,
+    vectors: Vec<Vector>,
+}
+
+impl Begun {
+    fn rest(&self) -> &[Range<usize>] {
+        self.chunks.get(self.vectors.len()..).unwrap_or(&[])
+    }
+}
+
+impl Worker<'_> {
+    fn serve(mut self) {
+        let batch_max = self.model.batch_max().clamp(1, EMBED_BATCH_MAX);
+        loop {
+            self.begun.retain(|begun| !begun.task.is_over());
+            let n_begun = self.begun.iter().map(|begun| begun.rest().len()).sum();
+            match self.shared.next(n_begun, batch_max) {
+                Turn::Queries(tasks) => self.embed_queries(&tasks),
+                Turn::Documents(tasks) => {
+                    let tokens_max = self.shared.identity.tokens_max;
+                    self.begun.extend(tasks.into_iter().map(|task| Begun {
+                        chunks: chunks(&task.text, tokens_max),
+                        vectors: Vec::new(),
+                        task,
+                    }));
+                    self.embed_documents(batch_max);
+                }
+                Turn::Stop => break,
+            }
+        }
+        for begun in self.begun {
+            begun.task.fail(EmbedError::Unavailable("it is stopped".to_owned()));
+        }
+    }
+
+    fn embed_queries(&mut self, tasks: &[Task]) {
+        let prefix = &self.shared.identity.query_prefix;
+        let texts: Vec<String> =
+            tasks.iter().map(|task| format!("{prefix}{}", task.text)).collect();
+        for (task, outcome) in tasks.iter().zip(self.embed(&texts)) {
+            match outcome {
+                Ok(vector) => task.finish(vec![vector]),
+                Err(error) => task.fail(error),
+            }
+        }
+    }
+
+    /// Embeds the next `batch_max` chunks of what was begun, in order.
+    fn embed_documents(&mut self, batch_max: usize) {
+        let prefix = &self.shared.identity.document_prefix;
+        let (owners, texts): (Vec<usize>, Vec<String>) = self
+            .begun
+            .iter()
+            .enumerate()
+            .flat_map(|(owner, begun)| begun.rest().iter().map(move |chunk| (owner, begun, chunk)))
+            .take(batch_max)
+            .map(|(owner, begun, chunk)| {
+                (owner, format!("{prefix}{}", begun.task.text.get(chunk.clone()).unwrap_or("")))
+            })
+            .unzip();
+        for (owner, outcome) in owners.into_iter().zip(self.embed(&texts)) {
+            let Some(begun) = self.begun.get_mut(owner) else { continue };
+            match outcome {
+                Ok(vector) => begun.vectors.push(vector),
+                Err(error) => begun.task.fail(error),
+            }
+        }
+        self.begun.retain_mut(|begun| {
+            let is_done = begun.rest().is_empty();
+            if is_done {
+                begun.task.finish(std::mem::take(&mut begun.vectors));
+            }
+            !is_done
+        });
+    }
+
+    /// One outcome a text, in order. When a batch fails, its texts are tried one by one, so that one
+    /// bad text does not fail the calls of others.
+    fn embed(&mut self, texts: &[String]) -> Vec<Result<Vector, EmbedError>> {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let outcomes = match self.call(&texts) {
+            Ok(vectors) => vectors.into_iter().map(Ok).collect(),
+            Err(error) if texts.len() == 1 => vec![Err(error)],
+            Err(_) => texts.iter().map(|text| self.call_one(text)).collect(),
+        };
+        self.shared.note(outcomes.iter().find_map(|outcome: &Result<_, _>| outcome.as_ref().err()));
+        outcomes
+    }
+
+    fn call_one(&mut self, text: &str) -> Result<Vector, EmbedError> {
+        let vectors = self.call(&[text])?;
+        vectors.into_iter().next().ok_or_else(|| EmbedError::Failed("no vector".to_owned()))
+    }
+
+    /// Calls the model and checks what it gives.
+    fn call(&mut self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        let vectors = catch_unwind(AssertUnwindSafe(|| self.model.embed(texts)))
+            .unwrap_or_else(|_| Err("it panicked".to_owned()))
+            .map_err(EmbedError::Failed)?;
+        if vectors.len() != texts.len() {
+            let found = format!("{} vectors for {} texts", vectors.len(), texts.len());
+            return Err(EmbedError::Failed(found));
+        }
+        vectors.into_iter().map(|vector| self.checked(vector)).collect()
+    }
+
+    /// The vector at length 1, if it is one of this space.
+    fn checked(&self, mut vector: Vec<f32>) -> Result<Vector, EmbedError> {
+        let dimension = self.shared.identity.dimension;
+        if vector.len() != dimension {
+            let found = format!("a vector of {} instead of {dimension} numbers", vector.len());
+            return Err(EmbedError::Failed(found));
+        }
+        let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        if !length.is_finite() || length <= 0.0 {
+            return Err(EmbedError::Failed("a vector without a direction".to_owned()));
+        }
+        for x in &mut vector {
+            #[expect(clippy::cast_possible_truncation, reason = "vectors are stored as f32")]
+            let unit = (f64::from(*x) / length) as f32;
+            *x = unit;
+        }
+        Ok(vector.into())
+    }
+}

@@ -1,0 +1,341 @@
+//! Opening and creating the file, and the lock on its directory.
+//!
+//! A new store is written beside its final name and renamed when it is whole: redb leaves a file
+//! that it will never open if it is killed while creating one. An existing file is looked at without
+//! writing first, so that one that is refused stays as it is.
+
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+use redb::{Builder, Database, DatabaseError, StorageBackend};
+
+use crate::ports::StoreError;
+
+use super::StoreSettings;
+use super::migrations::{self, FORMAT_VERSION, MIGRATIONS};
+
+/// The store in its directory.
+const FILE_NAME: &str = "recalld.redb";
+/// A store that is being created.
+const NEW_FILE_NAME: &str = "recalld.redb.new";
+/// Held by the process that has the store; says which one.
+const LOCK_NAME: &str = "recalld.lock";
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file system refused.
+    #[error("cannot {verb} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        verb: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// Another process has it.
+    #[error("the store in {} is in use by another daemon{}", dir.display(), process(*.pid))]
+    InUse {
+        /// Its directory.
+        dir: PathBuf,
+        /// The other process, if it said so.
+        pid: Option<u32>,
+    },
+    /// Its bytes are not those of a store. The file was left as it is.
+    #[error("{} is damaged or no store of recalld: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A later version wrote it. The file was left as it is.
+    #[error(
+        "{} has the format {found}, and this version reads formats up to {known}: a newer recalld is needed",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest format known here.
+        known: u32,
+    },
+    /// It could not be brought to the present format; it still has its old one.
+    #[error("cannot migrate {} from format {from}: {source}", path.display())]
+    Migration {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        from: u32,
+        /// Why it failed.
+        source: StoreError,
+    },
+}
+
+fn process(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+}
+
+/// Where a store lies, with the lock on it.
+#[derive(Debug)]
+pub(super) struct Location {
+    path: PathBuf,
+    lock: Mutex<Option<File>>,
+}
+
+impl Location {
+    /// Size of the file, bytes; 0 if there is none.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.path.metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    /// Lets another process open the store.
+    pub(super) fn unlock(&self) {
+        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// An error of the file system.
+    pub(super) fn file_error(&self, verb: &'static str, source: io::Error) -> OpenError {
+        file_error(verb, &self.path, source)
+    }
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+fn file_error(verb: &'static str, path: &Path, source: io::Error) -> OpenError {
+    OpenError::File { verb, path: path.to_owned(), source }
+}
+
+/// Opens the store in `dir`, making both if they are missing.
+pub(super) fn open_dir(
+    dir: &Path,
+    settings: StoreSettings,
+    now: Timestamp,
+) -> Result<(Location, Database), OpenError> {
+    make_private_dir(dir)?;
+    let lock = lock_dir(dir)?;
+    let path = dir.join(FILE_NAME);
+    if !path.try_exists().map_err(|source| file_error("look for", &path, source))? {
+        create_file(dir, &path, settings, now)?;
+    }
+    set_mode(&path, 0o600)?;
+    let database = open_file(dir, &path, settings)?;
+    Ok((Location { path, lock: Mutex::new(Some(lock)) }, database))
+}
+
+/// Opens the store on `backend`, making it if it is empty.
+pub(super) fn open_backend(
+    backend: impl StorageBackend,
+    settings: StoreSettings,
+    now: Timestamp,
+) -> Result<(Location, Database), OpenError> {
+    let path = PathBuf::from("(custom backend)");
+    let is_empty =
+        backend.len().map_err(|source| file_error("read the length of", &path, source))? == 0;
+    let database = guarded(&path, || builder(settings).create_with_backend(backend))
+        .map_err(|error| error.into_open_error(&path, &path))?;
+    if is_empty {
+        migrations::create(&database, now).map_err(|error| store_error(&path, error))?;
+    }
+    bring_up_to_date(&database, &path)?;
+    Ok((Location { path, lock: Mutex::new(None) }, database))
+}
+
+fn make_private_dir(dir: &Path) -> Result<(), OpenError> {
+    let existed = dir.is_dir();
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(|source| file_error("make the directory", dir, source))?;
+    set_mode(dir, 0o700)?;
+    match dir.parent().filter(|parent| !existed && !parent.as_os_str().is_empty()) {
+        Some(parent) => sync_dir(parent),
+        None => Ok(()),
+    }
+}
+
+/// Takes the lock on the directory and writes our process id into it.
+fn lock_dir(dir: &Path) -> Result<File, OpenError> {
+    let path = dir.join(LOCK_NAME);
+    let mut lock = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(|source| file_error("open", &path, source))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            let pid = lock.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
+            return Err(OpenError::InUse { dir: dir.to_owned(), pid });
+        }
+        Err(TryLockError::Error(source)) => return Err(file_error("lock", &path, source)),
+    }
+    lock.set_len(0)
+        .and_then(|()| writeln!(lock, "{}", std::process::id()))
+        .map_err(|source| file_error("write", &path, source))?;
+    Ok(lock)
+}
+
+/// Creates the file under another name and renames it when it is whole and on the disk.
+fn create_file(
+    dir: &Path,
+    path: &Path,
+    settings: StoreSettings,
+    now: Timestamp,
+) -> Result<(), OpenError> {
+    let new = dir.join(NEW_FILE_NAME);
+    match std::fs::remove_file(&new) {
+        Err(source) if source.kind() != ErrorKind::NotFound => {
+            return Err(file_error("remove", &new, source));
+        }
+        Ok(()) | Err(_) => {}
+    }
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)
+        .map_err(|source| file_error("create", &new, source))?;
+    let database = guarded(&new, || builder(settings).create(&new))
+        .map_err(|error| error.into_open_error(dir, &new))?;
+    migrations::create(&database, now).map_err(|error| store_error(&new, error))?;
+    database.close().map_err(|error| Refusal::Database(error).into_open_error(dir, &new))?;
+    File::open(&new)
+        .and_then(|file| file.sync_all())
+        .map_err(|source| file_error("write", &new, source))?;
+    std::fs::rename(&new, path).map_err(|source| file_error("rename", &new, source))?;
+    sync_dir(dir)
+}
+
+fn open_file(dir: &Path, path: &Path, settings: StoreSettings) -> Result<Database, OpenError> {
+    // A file that was not closed cannot be looked at without writing; redb repairs it on opening.
+    match guarded(path, || builder(settings).open_read_only(path)) {
+        Ok(database) => refuse_newer(
+            path,
+            guarded_version(path, &database).map_err(|error| error.into_open_error(dir, path))?,
+        )?,
+        Err(Refusal::Database(DatabaseError::RepairAborted)) => {}
+        Err(error) => return Err(error.into_open_error(dir, path)),
+    }
+    let database = guarded(path, || builder(settings).open(path))
+        .map_err(|error| error.into_open_error(dir, path))?;
+    bring_up_to_date(&database, path)?;
+    Ok(database)
+}
+
+fn bring_up_to_date(database: &Database, path: &Path) -> Result<(), OpenError> {
+    let from =
+        guarded_version(path, database).map_err(|error| error.into_open_error(path, path))?;
+    refuse_newer(path, from)?;
+    migrations::migrate(database, from, MIGRATIONS).map_err(|source| OpenError::Migration {
+        path: path.to_owned(),
+        from,
+        source,
+    })
+}
+
+fn refuse_newer(path: &Path, found: u32) -> Result<(), OpenError> {
+    if found > FORMAT_VERSION {
+        return Err(OpenError::Newer { path: path.to_owned(), found, known: FORMAT_VERSION });
+    }
+    Ok(())
+}
+
+fn builder(settings: StoreSettings) -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(settings.cache_bytes);
+    builder
+}
+
+/// Why redb did not open a file.
+enum Refusal {
+    Database(DatabaseError),
+    Store(StoreError),
+    Panic(String),
+}
+
+impl Refusal {
+    fn into_open_error(self, dir: &Path, path: &Path) -> OpenError {
+        match self {
+            Self::Database(DatabaseError::DatabaseAlreadyOpen) => {
+                OpenError::InUse { dir: dir.to_owned(), pid: None }
+            }
+            Self::Database(DatabaseError::Storage(redb::StorageError::Io(source)))
+                if source.kind() != ErrorKind::InvalidData
+                    && source.kind() != ErrorKind::UnexpectedEof =>
+            {
+                file_error("open", path, source)
+            }
+            Self::Database(error) => damaged(path, error.to_string()),
+            Self::Store(error) => store_error(path, error),
+            Self::Panic(reason) => damaged(path, reason),
+        }
+    }
+}
+
+fn store_error(path: &Path, error: StoreError) -> OpenError {
+    match error {
+        StoreError::Io(reason) => file_error("write", path, io::Error::other(reason)),
+        StoreError::Full(_) => file_error("write", path, ErrorKind::StorageFull.into()),
+        other => damaged(path, other.to_string()),
+    }
+}
+
+fn damaged(path: &Path, reason: String) -> OpenError {
+    OpenError::Damaged { path: path.to_owned(), reason }
+}
+
+fn guarded_version(path: &Path, database: &impl redb::ReadableDatabase) -> Result<u32, Refusal> {
+    catch(path, || migrations::stored_version(database).map_err(Refusal::Store))
+}
+
+fn guarded<T>(path: &Path, open: impl FnOnce() -> Result<T, DatabaseError>) -> Result<T, Refusal> {
+    catch(path, || open().map_err(Refusal::Database))
+}
+
+/// A file that something else has altered may make redb panic when it is opened.
+fn catch<T>(path: &Path, open: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
+    catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no reason given");
+        Err(Refusal::Panic(format!("opening {} failed: {text}", path.display())))
+    })
+}
+
+fn set_mode(path: &Path, mode: u32) -> Result<(), OpenError> {
+    let set = || {
+        let present = path.metadata()?.permissions().mode() & 0o7777;
+        if present == mode {
+            return Ok(());
+        }
+        std::fs::set_permissions(path, Permissions::from_mode(mode))
+    };
+    set().map_err(|source| file_error("make private", path, source))
+}
+
+/// Makes a new name in `dir` last.
+fn sync_dir(dir: &Path) -> Result<(), OpenError> {
+    File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(|source| file_error("write the directory", dir, source))
+}

@@ -1,0 +1,364 @@
+//! Stored records and how they become domain types and back.
+//!
+//! Values are those of JSON (ids and names are text, times are microseconds since the epoch, UTC),
+//! so that a field of a later version can be kept by one that does not know it. A new field is
+//! optional or has a default; one that changes its meaning needs a new version byte and a migration.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::domain::change::{LogEntry, NewMemory};
+use crate::domain::dedupe::{DedupeKey, dedupe_key};
+use crate::domain::embedding::{Languages, ModelIdentity};
+use crate::domain::id::{IdReference, MemoryId};
+use crate::domain::memory::{Anchor, Kind, Memory, Origin, Status, Usage};
+use crate::domain::namespace::Namespace;
+
+use super::codec::Stored;
+use super::errors::{Result, damaged};
+
+/// Fields of a later version.
+type Unknown = serde_json::Map<String, serde_json::Value>;
+
+/// An id as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdText(pub(super) MemoryId);
+
+impl Serialize for IdText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for IdText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.parse() {
+            Ok(IdReference::Whole(id)) => Ok(Self(id)),
+            Ok(IdReference::Handle(_)) | Err(_) => {
+                Err(serde::de::Error::custom(format!("`{text}` is no id")))
+            }
+        }
+    }
+}
+
+/// A memory without its usage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct MemoryRecord {
+    pub(super) namespace: String,
+    pub(super) content: String,
+    pub(super) kind: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) metadata: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) occurred_at: Option<i64>,
+    pub(super) created_at: i64,
+    pub(super) updated_at: i64,
+    pub(super) importance: f64,
+    pub(super) pinned: bool,
+    pub(super) status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) supersedes: Option<IdText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) superseded_by: Option<IdText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) valid_to: Option<i64>,
+    pub(super) origin: String,
+    pub(super) version: u64,
+    /// The version in which the content became what it is: vectors of an earlier one are stale.
+    pub(super) content_version: u64,
+    #[serde(flatten)]
+    pub(super) unknown: Unknown,
+}
+
+impl Stored for MemoryRecord {
+    const WHAT: &'static str = "memory";
+}
+
+impl MemoryRecord {
+    /// The first version of a new memory.
+    pub(super) fn first(new: &NewMemory, at: Timestamp) -> Self {
+        Self {
+            namespace: new.namespace.to_string(),
+            content: new.content.to_string(),
+            kind: new.kind.to_string(),
+            tags: new.tags.clone(),
+            metadata: new.metadata.clone(),
+            session: new.session.clone(),
+            agent: new.agent.clone(),
+            occurred_at: new.occurred_at.map(Timestamp::as_microsecond),
+            created_at: at.as_microsecond(),
+            updated_at: at.as_microsecond(),
+            importance: new.importance,
+            pinned: new.pinned,
+            status: Status::Active.to_string(),
+            supersedes: None,
+            superseded_by: None,
+            valid_to: None,
+            origin: new.origin.to_string(),
+            version: 1,
+            content_version: 1,
+            unknown: Unknown::new(),
+        }
+    }
+
+    /// Event time: `occurred_at`, else `created_at`.
+    pub(super) fn event_time(&self) -> i64 {
+        self.occurred_at.unwrap_or(self.created_at)
+    }
+
+    /// Where it lives.
+    pub(super) fn namespace(&self) -> Result<Namespace> {
+        self.namespace.parse().map_err(damaged)
+    }
+
+    /// What sort of statement it is.
+    pub(super) fn kind(&self) -> Result<Kind> {
+        named(Kind::parse(&self.kind), &self.kind)
+    }
+
+    /// Where it stands in its life.
+    pub(super) fn status(&self) -> Result<Status> {
+        named(Status::parse(&self.status), &self.status)
+    }
+
+    /// The key by which an equal memory finds it.
+    pub(super) fn dedupe_key(&self) -> Result<DedupeKey> {
+        Ok(dedupe_key(&self.namespace()?, &self.content, times(self.occurred_at)?))
+    }
+
+    /// The memory it stands for.
+    pub(super) fn to_memory(&self, id: MemoryId, usage: &UsageRecord) -> Result<Memory> {
+        Ok(Memory {
+            id,
+            namespace: self.namespace()?,
+            content: Arc::from(self.content.as_str()),
+            kind: self.kind()?,
+            tags: self.tags.clone(),
+            metadata: self.metadata.clone(),
+            session: self.session.clone(),
+            agent: self.agent.clone(),
+            occurred_at: times(self.occurred_at)?,
+            created_at: time(self.created_at)?,
+            updated_at: time(self.updated_at)?,
+            importance: self.importance,
+            pinned: self.pinned,
+            status: self.status()?,
+            supersedes: self.supersedes.map(|id| id.0),
+            superseded_by: self.superseded_by.map(|id| id.0),
+            valid_to: times(self.valid_to)?,
+            origin: named(Origin::parse(&self.origin), &self.origin)?,
+            version: self.version,
+            usage: usage.to_usage()?,
+        })
+    }
+}
+
+/// How a memory has been used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct UsageRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_recalled_at: Option<i64>,
+    pub(super) recalls: u64,
+    pub(super) anchor: f64,
+    pub(super) anchor_at: i64,
+    #[serde(flatten)]
+    pub(super) unknown: Unknown,
+}
+
+impl Stored for UsageRecord {
+    const WHAT: &'static str = "usage of a memory";
+}
+
+impl UsageRecord {
+    /// A memory that was never recalled, with this strength anchor.
+    pub(super) fn unused(anchor: f64, anchor_at: i64) -> Self {
+        Self { last_recalled_at: None, recalls: 0, anchor, anchor_at, unknown: Unknown::new() }
+    }
+
+    fn to_usage(&self) -> Result<Usage> {
+        Ok(Usage {
+            last_recalled_at: times(self.last_recalled_at)?,
+            recalls: self.recalls,
+            anchor: Anchor { value: self.anchor, at: time(self.anchor_at)? },
+        })
+    }
+}
+
+/// The identity of the model of an embedding space.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct SpaceRecord {
+    pub(super) name: String,
+    pub(super) dimension: usize,
+    pub(super) tokens_max: usize,
+    pub(super) pooling: String,
+    pub(super) normalised: bool,
+    pub(super) query_prefix: String,
+    pub(super) document_prefix: String,
+    pub(super) weights_hash: String,
+    pub(super) tokenizer_hash: String,
+    pub(super) text_template: String,
+    pub(super) languages: String,
+    pub(super) created_at: i64,
+    #[serde(flatten)]
+    pub(super) unknown: Unknown,
+}
+
+impl Stored for SpaceRecord {
+    const WHAT: &'static str = "embedding space";
+}
+
+impl SpaceRecord {
+    /// The space of `model`, made at `at`.
+    pub(super) fn new(model: &ModelIdentity, at: Timestamp) -> Self {
+        // Destructured, so that a new part of the identity cannot be left out.
+        let ModelIdentity {
+            name,
+            dimension,
+            tokens_max,
+            pooling,
+            normalised,
+            query_prefix,
+            document_prefix,
+            weights_hash,
+            tokenizer_hash,
+            text_template,
+            languages,
+        } = model.clone();
+        let languages = match languages {
+            Languages::Latin => "latin",
+            Languages::All => "all",
+        };
+        Self {
+            name,
+            dimension,
+            tokens_max,
+            pooling,
+            normalised,
+            query_prefix,
+            document_prefix,
+            weights_hash,
+            tokenizer_hash,
+            text_template,
+            languages: languages.to_owned(),
+            created_at: at.as_microsecond(),
+            unknown: Unknown::new(),
+        }
+    }
+
+    /// Whether vectors of both can be compared. A space with fields we do not know is another one.
+    pub(super) fn is_same_model(&self, other: &Self) -> bool {
+        Self { created_at: other.created_at, ..self.clone() } == *other
+    }
+}
+
+/// A row of the change log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct LogRecord {
+    pub(super) at: i64,
+    pub(super) actor: String,
+    pub(super) operation: String,
+    pub(super) id: IdText,
+    pub(super) version: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) fields: Vec<String>,
+}
+
+impl Stored for LogRecord {
+    const WHAT: &'static str = "log entry";
+}
+
+impl LogRecord {
+    /// The entry it stands for.
+    pub(super) fn into_entry(self, sequence: u64) -> Result<LogEntry> {
+        Ok(LogEntry {
+            sequence,
+            at: time(self.at)?,
+            actor: self.actor,
+            operation: self.operation,
+            id: self.id.0,
+            version: self.version,
+            fields: self.fields,
+        })
+    }
+}
+
+/// What became of one memory of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct RequestItem {
+    pub(super) id: IdText,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) status: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) changed: Vec<String>,
+}
+
+/// The first answer to a request key: ids, statuses and names of fields, never text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct RequestRecord {
+    pub(super) at: i64,
+    pub(super) items: Vec<RequestItem>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) missing: Vec<IdText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) erase_by: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) restorable_until: Option<i64>,
+}
+
+impl Stored for RequestRecord {
+    const WHAT: &'static str = "answer to a request key";
+}
+
+/// What may be told of a forgotten memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ForgottenRecord {
+    pub(super) namespace: String,
+    pub(super) version: u64,
+    pub(super) forgotten_at: i64,
+    pub(super) erase_by: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) restorable_until: Option<i64>,
+    /// When its content went; until then it is in `forgotten_versions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) erased_at: Option<i64>,
+    /// How it had been used, while it can be restored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) usage: Option<UsageRecord>,
+    #[serde(flatten)]
+    pub(super) unknown: Unknown,
+}
+
+impl Stored for ForgottenRecord {
+    const WHAT: &'static str = "forgotten memory";
+}
+
+impl ForgottenRecord {
+    /// When its content must go at the latest: past the grace, or past the promise to erase.
+    pub(super) fn due(&self) -> i64 {
+        self.restorable_until.map_or(self.erase_by, |until| until.min(self.erase_by))
+    }
+}
+
+/// A stored time.
+pub(super) fn time(microseconds: i64) -> Result<Timestamp> {
+    Timestamp::from_microsecond(microseconds).map_err(damaged)
+}
+
+/// A stored time that may be missing.
+pub(super) fn times(microseconds: Option<i64>) -> Result<Option<Timestamp>> {
+    microseconds.map(time).transpose()
+}
+
+fn named<T>(value: Option<T>, text: &str) -> Result<T> {
+    value.ok_or_else(|| damaged(format!("the unknown name `{text}`")))
+}

@@ -1,0 +1,216 @@
+//! Storing memories: new ones, equal ones, and those that replace another.
+
+use redb::ReadableTable;
+
+use crate::domain::change::{NewMemory, Operation, Remember, Remembered, StoreStatus};
+use crate::domain::dedupe::dedupe_key;
+use crate::domain::id::MemoryId;
+use crate::domain::limits::TAGS_MAX;
+use crate::domain::memory::{Origin, Status};
+use crate::ports::StoreError;
+
+use super::batch::{Batch, By, NewText, StoredMemory};
+use super::errors::{Result, damaged};
+use super::indexes::equal_memory;
+use super::records::{IdText, MemoryRecord, RequestItem, RequestRecord, UsageRecord};
+use super::requests::{Keyed, field_names, stored_names};
+use super::tables::status_code;
+
+/// Carries out a [`Remember`].
+pub(super) fn remember(batch: &mut Batch<'_>, request: &Remember) -> Result<Vec<Remembered>> {
+    let key = request.request.as_ref();
+    if let Some(first) = batch.first_answer(Keyed::Remember, key, request.at)? {
+        return first.items.iter().map(|item| replayed(batch, item)).collect();
+    }
+    check(batch, request)?;
+    let by = By { actor: &request.actor, at: request.at };
+    let answers = request
+        .memories
+        .iter()
+        .map(|new| remember_one(batch, new, by))
+        .collect::<Result<Vec<_>>>()?;
+    let answer = RequestRecord {
+        at: request.at.as_microsecond(),
+        items: answers.iter().map(request_item).collect(),
+        missing: Vec::new(),
+        erase_by: None,
+        restorable_until: None,
+    };
+    batch.keep_answer(Keyed::Remember, key, &answer, request.at)?;
+    Ok(answers)
+}
+
+/// Finds what makes the request impossible before anything of it is written.
+fn check(batch: &Batch<'_>, request: &Remember) -> Result<()> {
+    for (place, new) in request.memories.iter().enumerate() {
+        let bits = new.id.as_u128();
+        let is_taken = batch.tables().memories.get(bits)?.is_some()
+            || batch.tables().forgotten.get(bits)?.is_some()
+            || request.memories.iter().take(place).any(|earlier| earlier.id == new.id);
+        if is_taken {
+            return Err(damaged(format!("the new id {} was given before", new.id)));
+        }
+        if let Some(old) = new.supersedes {
+            let comes_with_it =
+                request.memories.iter().take(place).any(|earlier| earlier.id == old);
+            if !comes_with_it && batch.tables().memories.get(old.as_u128())?.is_none() {
+                return Err(StoreError::SupersedesMissing(old));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn remember_one(batch: &mut Batch<'_>, new: &NewMemory, by: By<'_>) -> Result<Remembered> {
+    let mut answer = match find_equal(batch, new)? {
+        Some(equal) => unite(batch, equal, new, by)?,
+        None => store(batch, new, by)?,
+    };
+    if let Some(old) = new.supersedes.filter(|old| *old != answer.id) {
+        supersede(batch, old, answer.id, new, by)?;
+        if answer.status == StoreStatus::Stored {
+            answer.status = StoreStatus::Superseded;
+        }
+    }
+    Ok(answer)
+}
+
+/// The memory that says the same: an active one, else an archived one.
+fn find_equal(batch: &Batch<'_>, new: &NewMemory) -> Result<Option<StoredMemory>> {
+    let key = dedupe_key(&new.namespace, &new.content, new.occurred_at);
+    for status in [Status::Active, Status::Archived] {
+        if let Some(id) = equal_memory(&batch.tables().dedupe, &key.0, status_code(status))? {
+            return batch.load(id);
+        }
+    }
+    Ok(None)
+}
+
+fn store(batch: &mut Batch<'_>, new: &NewMemory, by: By<'_>) -> Result<Remembered> {
+    // What is imported has been fading since it happened.
+    let anchor_at = match new.origin {
+        Origin::Imported => new.occurred_at.unwrap_or(by.at),
+        Origin::Stated | Origin::Extracted | Origin::Consolidated => by.at,
+    };
+    let stored = StoredMemory {
+        id: new.id,
+        record: MemoryRecord {
+            supersedes: new.supersedes.map(IdText),
+            ..MemoryRecord::first(new, by.at)
+        },
+        usage: UsageRecord::unused(new.importance, anchor_at.as_microsecond()),
+    };
+    batch.insert(&stored)?;
+    let mut embedded = new.embedded.clone();
+    if let Some(vectors) = &new.embedded {
+        if !batch.attach(new.id, 1, vectors)? {
+            embedded = None;
+        }
+    }
+    let is_embedded = embedded.is_some();
+    batch.announce(by, Operation::Store, &stored, &[], NewText::Yes(embedded))?;
+    Ok(Remembered {
+        id: new.id,
+        status: StoreStatus::Stored,
+        embedded: is_embedded,
+        changed: Vec::new(),
+    })
+}
+
+/// Gives an equal memory the tags of the new one, its activity back, and vectors if it waits for
+/// them.
+fn unite(
+    batch: &mut Batch<'_>,
+    old: StoredMemory,
+    new: &NewMemory,
+    by: By<'_>,
+) -> Result<Remembered> {
+    let mut united = old.clone();
+    let mut changed = Vec::new();
+    let tags = united_tags(&old.record.tags, &new.tags);
+    if tags != old.record.tags {
+        united.record.tags = tags;
+        changed.push("tags");
+    }
+    if old.record.status()? != Status::Active {
+        united.record.status = Status::Active.to_string();
+        changed.push("status");
+    }
+    let replaces_another = new.supersedes.is_some_and(|replaced| replaced != old.id);
+    if replaces_another && old.record.supersedes.is_none() {
+        united.record.supersedes = new.supersedes.map(IdText);
+        changed.push("supersedes");
+    }
+    if !changed.is_empty() {
+        united.record.version += 1;
+        united.record.updated_at = by.at.as_microsecond();
+        batch.replace(&old, &united)?;
+        batch.announce(by, Operation::Update, &united, &changed, NewText::No)?;
+    }
+    let embedded = match &new.embedded {
+        Some(vectors) if batch.has_vectors(vectors.space.0, old.id)? => true,
+        Some(vectors) => {
+            let version = united.record.version;
+            let is_attached = batch.attach(old.id, version, vectors)?;
+            if is_attached {
+                batch.announce_vectors(by, old.id, version, vectors)?;
+            }
+            is_attached
+        }
+        None => batch.has_newest_vectors(old.id)?,
+    };
+    Ok(Remembered { id: old.id, status: StoreStatus::Deduplicated, embedded, changed })
+}
+
+/// All old tags, and of the new ones as many as a memory may have.
+fn united_tags(old: &[String], new: &[String]) -> Vec<String> {
+    let mut tags = old.to_vec();
+    let room = TAGS_MAX.saturating_sub(tags.len());
+    tags.extend(new.iter().filter(|tag| !old.contains(tag)).take(room).cloned());
+    tags.sort();
+    tags.dedup();
+    tags
+}
+
+fn supersede(
+    batch: &mut Batch<'_>,
+    old: MemoryId,
+    successor: MemoryId,
+    new: &NewMemory,
+    by: By<'_>,
+) -> Result<()> {
+    let old = batch.load(old)?.ok_or(StoreError::SupersedesMissing(old))?;
+    let mut superseded = old.clone();
+    let record = &mut superseded.record;
+    record.status = Status::Superseded.to_string();
+    record.superseded_by = Some(IdText(successor));
+    record.valid_to = Some(new.occurred_at.unwrap_or(by.at).as_microsecond());
+    record.updated_at = by.at.as_microsecond();
+    record.version += 1;
+    batch.replace(&old, &superseded)?;
+    let fields = ["status", "superseded_by", "valid_to"];
+    batch.announce(by, Operation::Supersede, &superseded, &fields, NewText::No)
+}
+
+fn request_item(answer: &Remembered) -> RequestItem {
+    RequestItem {
+        id: IdText(answer.id),
+        status: answer.status.as_str().to_owned(),
+        changed: stored_names(&answer.changed),
+    }
+}
+
+/// The first answer, as far as it still stands.
+fn replayed(batch: &Batch<'_>, item: &RequestItem) -> Result<Remembered> {
+    let id = item.id.0;
+    if batch.tables().memories.get(id.as_u128())?.is_none() {
+        let status = StoreStatus::Forgotten;
+        return Ok(Remembered { id, status, embedded: false, changed: Vec::new() });
+    }
+    let status = [StoreStatus::Stored, StoreStatus::Deduplicated, StoreStatus::Superseded]
+        .into_iter()
+        .find(|status| status.as_str() == item.status)
+        .ok_or_else(|| damaged(format!("the unknown answer `{}`", item.status)))?;
+    let embedded = batch.has_newest_vectors(id)?;
+    Ok(Remembered { id, status, embedded, changed: field_names(&item.changed) })
+}

@@ -1,0 +1,238 @@
+//! Reading: a redb read transaction a snapshot, on tokio's threads for blocking work.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use redb::{ReadOnlyTable, ReadTransaction};
+
+use crate::domain::change::LogEntry;
+use crate::domain::embedding::{Embedded, SpaceId, Vector};
+use crate::domain::id::{Handle, MemoryId};
+use crate::domain::limits::HANDLE_MATCHES_MAX;
+use crate::domain::memory::Memory;
+use crate::domain::namespace::Namespace;
+use crate::ports::{Listing, Snapshot, StoreError};
+
+use super::batch::load;
+use super::codec::decode;
+use super::errors::{Result, damaged};
+use super::listing;
+use super::records::{LogRecord, MemoryRecord};
+use super::tables::{
+    HANDLES, LOG, MEMORIES, META, META_LOG_START, META_SEQUENCE, NAMESPACES, PENDING, USAGE,
+    VECTOR_SETS, VECTORS, VERSIONS, meta, vector_from_bytes,
+};
+
+/// What was committed when it was made.
+pub(super) struct RedbSnapshot {
+    transaction: Arc<ReadTransaction>,
+    sequence: u64,
+    log_start: u64,
+}
+
+impl RedbSnapshot {
+    /// The view of `transaction`.
+    pub(super) fn new(transaction: ReadTransaction) -> Result<Self> {
+        let table = transaction.open_table(META)?;
+        Ok(Self {
+            sequence: meta(&table, META_SEQUENCE)?,
+            log_start: meta(&table, META_LOG_START)?,
+            transaction: Arc::new(transaction),
+        })
+    }
+
+    /// Runs `query` off the caller's thread.
+    pub(super) async fn read<T, F>(&self, query: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&ReadTransaction) -> Result<T> + Send + 'static,
+    {
+        let transaction = Arc::clone(&self.transaction);
+        blocking(move || query(&transaction)).await
+    }
+}
+
+/// Runs work that may wait for the disk on a thread that may wait.
+pub(super) async fn blocking<T, F>(work: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: FnOnce() -> Result<T> + Send + 'static,
+{
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        // redb panics on some files that something else has altered.
+        Err(error) if error.is_panic() => Err(damaged("reading the store failed")),
+        Err(_) => Err(StoreError::Closed),
+    }
+}
+
+impl Snapshot for RedbSnapshot {
+    fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    fn memories(&self, ids: Vec<MemoryId>) -> BoxFuture<'_, Result<Vec<Option<Memory>>>> {
+        Box::pin(self.read(move |transaction| memories(transaction, &ids)))
+    }
+
+    fn resolve(&self, handle: Handle) -> BoxFuture<'_, Result<Vec<MemoryId>>> {
+        Box::pin(self.read(move |transaction| {
+            let range = (handle.tail_min(), 0)..=(handle.tail_max(), u128::MAX);
+            let rows = transaction.open_table(HANDLES)?.range(range)?;
+            rows.take(HANDLE_MATCHES_MAX)
+                .map(|row| Ok(MemoryId::from_u128(row?.0.value().1)))
+                .collect()
+        }))
+    }
+
+    fn list(&self, listing: Listing) -> BoxFuture<'_, Result<Vec<Memory>>> {
+        Box::pin(self.read(move |transaction| listing::list(transaction, &listing)))
+    }
+
+    fn history(&self, id: MemoryId) -> BoxFuture<'_, Result<Vec<Memory>>> {
+        Box::pin(self.read(move |transaction| history(transaction, id)))
+    }
+
+    fn namespaces(&self) -> BoxFuture<'_, Result<Vec<Namespace>>> {
+        Box::pin(self.read(|transaction| {
+            let rows = transaction.open_table(NAMESPACES)?.range::<&str>(..)?;
+            rows.map(|row| row?.0.value().parse().map_err(damaged)).collect()
+        }))
+    }
+
+    fn scan(&self, after: Option<MemoryId>, limit: usize) -> BoxFuture<'_, Result<Vec<Memory>>> {
+        Box::pin(self.read(move |transaction| scan(transaction, after, limit)))
+    }
+
+    fn scan_vectors(
+        &self,
+        space: SpaceId,
+        after: Option<MemoryId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<(MemoryId, Embedded)>>> {
+        Box::pin(self.read(move |transaction| scan_vectors(transaction, space, after, limit)))
+    }
+
+    fn vectors(
+        &self,
+        space: SpaceId,
+        ids: Vec<MemoryId>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>>> {
+        Box::pin(self.read(move |transaction| vectors(transaction, space, &ids)))
+    }
+
+    fn without_vectors(
+        &self,
+        space: SpaceId,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<MemoryId>>> {
+        Box::pin(self.read(move |transaction| {
+            let range = (space.0, 0)..=(space.0, u128::MAX);
+            let rows = transaction.open_table(PENDING)?.range(range)?;
+            rows.take(limit).map(|row| Ok(MemoryId::from_u128(row?.0.value().1))).collect()
+        }))
+    }
+
+    fn log(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<LogEntry>>> {
+        Box::pin(self.read(move |transaction| {
+            let rows = transaction.open_table(LOG)?.range(after.saturating_add(1)..)?;
+            rows.take(limit)
+                .map(|row| {
+                    let (sequence, record) = row?;
+                    decode::<LogRecord>(record.value())?.into_entry(sequence.value())
+                })
+                .collect()
+        }))
+    }
+
+    fn log_start(&self) -> u64 {
+        self.log_start
+    }
+}
+
+fn memories(transaction: &ReadTransaction, ids: &[MemoryId]) -> Result<Vec<Option<Memory>>> {
+    let records = transaction.open_table(MEMORIES)?;
+    let usage = transaction.open_table(USAGE)?;
+    ids.iter()
+        .map(|id| load(&records, &usage, *id)?.map(|stored| stored.memory()).transpose())
+        .collect()
+}
+
+/// Earlier versions, each with the usage of the present memory: usage has no versions.
+fn history(transaction: &ReadTransaction, id: MemoryId) -> Result<Vec<Memory>> {
+    let records = transaction.open_table(MEMORIES)?;
+    let Some(present) = load(&records, &transaction.open_table(USAGE)?, id)? else {
+        return Ok(Vec::new());
+    };
+    let bits = id.as_u128();
+    let versions = transaction.open_table(VERSIONS)?;
+    versions
+        .range((bits, 0)..=(bits, u64::MAX))?
+        .map(|row| decode::<MemoryRecord>(row?.1.value())?.to_memory(id, &present.usage))
+        .collect()
+}
+
+fn scan(
+    transaction: &ReadTransaction,
+    after: Option<MemoryId>,
+    limit: usize,
+) -> Result<Vec<Memory>> {
+    let Some(first) = next_id(after) else { return Ok(Vec::new()) };
+    let usage = transaction.open_table(USAGE)?;
+    let rows = transaction.open_table(MEMORIES)?.range(first..)?;
+    rows.take(limit)
+        .map(|row| {
+            let (id, record) = row?;
+            let id = MemoryId::from_u128(id.value());
+            let usage = usage
+                .get(id.as_u128())?
+                .ok_or_else(|| damaged(format!("the memory {id} has no usage row")))?;
+            decode::<MemoryRecord>(record.value())?.to_memory(id, &decode(usage.value())?)
+        })
+        .collect()
+}
+
+fn scan_vectors(
+    transaction: &ReadTransaction,
+    space: SpaceId,
+    after: Option<MemoryId>,
+    limit: usize,
+) -> Result<Vec<(MemoryId, Embedded)>> {
+    let Some(first) = next_id(after) else { return Ok(Vec::new()) };
+    let table = transaction.open_table(VECTORS)?;
+    let sets = transaction.open_table(VECTOR_SETS)?;
+    sets.range((space.0, first)..=(space.0, u128::MAX))?
+        .take(limit)
+        .map(|row| {
+            let id = MemoryId::from_u128(row?.0.value().1);
+            Ok((id, Embedded { space, chunks: chunks(&table, space, id)? }))
+        })
+        .collect()
+}
+
+fn vectors(
+    transaction: &ReadTransaction,
+    space: SpaceId,
+    ids: &[MemoryId],
+) -> Result<Vec<Vec<Vector>>> {
+    let table = transaction.open_table(VECTORS)?;
+    ids.iter().map(|id| chunks(&table, space, *id)).collect()
+}
+
+/// The vectors of one memory, none if it has none.
+fn chunks(
+    table: &ReadOnlyTable<(u32, u128, u32), &'static [u8]>,
+    space: SpaceId,
+    id: MemoryId,
+) -> Result<Vec<Vector>> {
+    let bits = id.as_u128();
+    table
+        .range((space.0, bits, 0)..=(space.0, bits, u32::MAX))?
+        .map(|row| vector_from_bytes(row?.1.value()))
+        .collect()
+}
+
+/// The first key after `after`; `None` if there can be none.
+fn next_id(after: Option<MemoryId>) -> Option<u128> {
+    after.map_or(Some(0), |id| id.as_u128().checked_add(1))
+}

@@ -1,0 +1,147 @@
+//! The tables of the file, their keys, and the codes that stand in keys.
+//!
+//! Names, key types and codes are part of the stored format: a change of any of them is a migration
+//! ([`super::migrations`]). Keys hold no `Option` and no optional text, whose encodings redb 5
+//! changes. In keys a memory is its id as `u128`, a time is microseconds since the epoch, and a
+//! namespace is the number under which `namespaces` knows it.
+
+use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
+
+use crate::domain::memory::{Kind, Status};
+use crate::domain::namespace::Namespace;
+
+use super::errors::{Result, damaged};
+
+macro_rules! tables {
+    ($($(#[$doc:meta])* $constant:ident $field:ident: $key:ty => $value:ty;)+) => {
+        $($(#[$doc])*
+        pub(super) const $constant: TableDefinition<'static, $key, $value> =
+            TableDefinition::new(stringify!($field));)+
+
+        /// All tables, open for writing.
+        pub(super) struct Tables<'t> {
+            $($(#[$doc])* pub(super) $field: Table<'t, $key, $value>,)+
+        }
+
+        impl<'t> Tables<'t> {
+            /// Opens all tables, making those that are missing.
+            pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self> {
+                Ok(Self { $($field: transaction.open_table($constant)?,)+ })
+            }
+        }
+    };
+}
+
+tables! {
+    /// Single numbers, see the `META_` constants.
+    META meta: &'static str => u64;
+    /// Namespace to its number.
+    NAMESPACES namespaces: &'static str => u32;
+    /// Number of a namespace to its count of memories.
+    NAMESPACE_COUNTS namespace_counts: u32 => u64;
+
+    /// Memory to its record.
+    MEMORIES memories: u128 => &'static [u8];
+    /// Memory to how it has been used.
+    USAGE usage: u128 => &'static [u8];
+    /// (memory, version) to an earlier record.
+    VERSIONS versions: (u128, u64) => &'static [u8];
+
+    /// (namespace, status, event time, memory).
+    BY_TIME by_time: (u32, u8, i64, u128) => ();
+    /// (namespace, kind, event time, memory).
+    BY_KIND by_kind: (u32, u8, i64, u128) => ();
+    /// (namespace, tag, event time, memory).
+    BY_TAG by_tag: (u32, &'static str, i64, u128) => ();
+    /// (last recall, else creation; memory).
+    BY_LAST_USE by_last_use: (i64, u128) => ();
+    /// (dedupe key, status, memory).
+    DEDUPE dedupe: (&'static [u8; 32], u8, u128) => ();
+    /// (tail of the id, memory).
+    HANDLES handles: (u64, u128) => ();
+
+    /// Embedding space to the identity of its model.
+    SPACES spaces: u32 => &'static [u8];
+    /// (space, memory) to (record version it was made from, number of chunks).
+    VECTOR_SETS vector_sets: (u32, u128) => (u64, u32);
+    /// (space, memory, chunk) to the coordinates, f32 little-endian.
+    VECTORS vectors: (u32, u128, u32) => &'static [u8];
+    /// (space, memory): has no vectors there yet. A memory has, for each space, either this row or
+    /// a vector set.
+    PENDING pending: (u32, u128) => ();
+
+    /// Sequence number to what changed.
+    LOG log: u64 => &'static [u8];
+    /// Hash of a request key to the first answer.
+    REQUESTS requests: &'static [u8; 32] => &'static [u8];
+    /// (time of the request, hash of its key).
+    REQUEST_AGES request_ages: (i64, &'static [u8; 32]) => ();
+
+    /// Forgotten memory to what may be told of it: no content.
+    FORGOTTEN forgotten: u128 => &'static [u8];
+    /// (forgotten memory, version) to its record, the newest being the last; gone once erased.
+    FORGOTTEN_VERSIONS forgotten_versions: (u128, u64) => &'static [u8];
+    /// (when its content must be erased, forgotten memory).
+    ERASURES erasures: (i64, u128) => ();
+}
+
+/// Version of the stored format.
+pub(super) const META_FORMAT: &str = "format_version";
+/// When the store was made, microseconds.
+pub(super) const META_CREATED_AT: &str = "created_at";
+/// Last sequence number given.
+pub(super) const META_SEQUENCE: &str = "sequence";
+/// Sequence number of the oldest log entry kept; 0 if none was ever trimmed.
+pub(super) const META_LOG_START: &str = "log_start";
+
+/// A number of [`META`], 0 if it was never set.
+pub(super) fn meta(table: &impl ReadableTable<&'static str, u64>, name: &str) -> Result<u64> {
+    Ok(table.get(name)?.map_or(0, |row| row.value()))
+}
+
+/// The number of a namespace in keys, if it ever held a memory.
+pub(super) fn namespace_number(
+    table: &impl ReadableTable<&'static str, u32>,
+    namespace: &Namespace,
+) -> Result<Option<u32>> {
+    Ok(table.get(namespace.as_str())?.map(|row| row.value()))
+}
+
+/// The status in keys.
+pub(super) const fn status_code(status: Status) -> u8 {
+    match status {
+        Status::Active => 0,
+        Status::Superseded => 1,
+        Status::Invalidated => 2,
+        Status::Archived => 3,
+    }
+}
+
+/// The kind in keys.
+pub(super) const fn kind_code(kind: Kind) -> u8 {
+    match kind {
+        Kind::Fact => 0,
+        Kind::Preference => 1,
+        Kind::Instruction => 2,
+        Kind::Event => 3,
+        Kind::Procedure => 4,
+        Kind::Task => 5,
+        Kind::Reflection => 6,
+        Kind::Summary => 7,
+        Kind::Profile => 8,
+    }
+}
+
+/// The coordinates of a vector as they are stored.
+pub(super) fn vector_bytes(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// Reads what [`vector_bytes`] wrote.
+pub(super) fn vector_from_bytes(bytes: &[u8]) -> Result<std::sync::Arc<[f32]>> {
+    let (coordinates, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(damaged("a vector whose length is no multiple of 4"));
+    }
+    Ok(coordinates.iter().map(|x| f32::from_le_bytes(*x)).collect())
+}
