@@ -1,0 +1,82 @@
+//! Resources: a memory by id, and the state of the daemon. Reading one does not count as using it.
+
+use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use serde_json::Value;
+
+use super::error::{resource_error, resource_not_found};
+use super::reply::{Detail, Reply, Shown};
+use super::tools;
+use crate::domain::id::IdReference;
+use crate::domain::identity::Caller;
+use crate::service::Service;
+use crate::service::get::GetRequest;
+
+const STATUS_URI: &str = "recalld://status";
+const MEMORY_URI: &str = "recalld://memory/";
+const TEXT: &str = "text/plain";
+const JSON: &str = "application/json";
+
+/// Every resource with a fixed address.
+pub(super) fn all() -> Vec<Resource> {
+    vec![
+        Resource::new(STATUS_URI, "status")
+            .with_title("State of the memory")
+            .with_description("What works, what is degraded and why, and how much is remembered")
+            .with_mime_type(JSON),
+    ]
+}
+
+/// Every family of resources.
+pub(super) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new(format!("{MEMORY_URI}{{id}}"), "memory")
+            .with_title("A memory")
+            .with_description("One memory with all its fields, by id or handle")
+            .with_mime_type(TEXT),
+    ]
+}
+
+/// Reads one.
+pub(super) async fn read(
+    uri: &str,
+    service: &Service,
+    caller: &Caller,
+    n_connections: usize,
+) -> Result<ReadResourceResult, ErrorData> {
+    let (text, mime_type) = if uri == STATUS_URI {
+        let report = service.status().await;
+        let facts = Value::Object(tools::status_facts(&report, caller, n_connections));
+        (format!("{facts:#}"), JSON)
+    } else {
+        let reference = uri
+            .strip_prefix(MEMORY_URI)
+            .filter(|reference| reference.parse::<IdReference>().is_ok())
+            .ok_or_else(|| resource_not_found(uri))?;
+        (memory(reference, service, caller, uri).await?, TEXT)
+    };
+    let contents = ResourceContents::text(text, uri).with_mime_type(mime_type);
+    Ok(ReadResourceResult::new(vec![contents]))
+}
+
+async fn memory(
+    reference: &str,
+    service: &Service,
+    caller: &Caller,
+    uri: &str,
+) -> Result<String, ErrorData> {
+    let request =
+        GetRequest { references: vec![reference.to_owned()], history: false, reinforces: false };
+    let answer = service.get(caller, request).await.map_err(|error| resource_error(uri, &error))?;
+    let mut reply = Reply::default();
+    let shown: Vec<Shown<'_>> = answer
+        .memories
+        .iter()
+        .map(|got| {
+            let mut shown = Shown::new(&got.memory, &got.memory.content, Detail::Whole);
+            shown.strength = Some(got.strength);
+            shown
+        })
+        .collect();
+    reply.memories("memories", &shown);
+    Ok(reply.into_text())
+}

@@ -1,0 +1,172 @@
+//! Search arms and a meter that do as they are told, and a service over them and the real store.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use jiff::tz::TimeZone;
+use redb::backends::InMemoryBackend;
+use tokio::sync::Semaphore;
+
+use crate::clock::{ManualClock, SeededIds};
+use crate::domain::decay::DecayPolicy;
+use crate::domain::embedding::{SpaceId, Vector};
+use crate::domain::filter::Filter;
+use crate::domain::id::MemoryId;
+use crate::domain::memory::Memory;
+use crate::domain::ranking::RankingPolicy;
+use crate::domain::search::{Attributes, TextCandidates, TextHit, TextQuery, VectorCandidates};
+use crate::domain::text::tokens::tokens;
+use crate::ports::{
+    ArmReport, Candidates, IndexError, IndexReport, Listing, Measured, Meter, ParityReport, Snapshot,
+};
+use crate::service::{Ports, Service, Settings};
+use crate::store::{RedbStore, StoreSettings};
+
+/// Where the clock of the tests stands.
+pub(super) const NOW: &str = "2026-03-01T12:00:00Z";
+
+/// What the search by words does instead of answering.
+#[derive(Clone, Default)]
+pub(super) enum Trouble {
+    #[default]
+    None,
+    Panic,
+    /// Each search takes a permit.
+    Gate(Arc<Semaphore>),
+}
+
+fn ready<T: Send + 'static>(value: T) -> BoxFuture<'static, T> {
+    std::future::ready(value).boxed()
+}
+
+/// Finds what shares a token with the question, all alike.
+#[derive(Default)]
+pub(super) struct FakeCandidates {
+    pub(super) trouble: Mutex<Trouble>,
+}
+
+impl Candidates for FakeCandidates {
+    fn by_text<'a>(
+        &'a self,
+        snapshot: &'a Arc<dyn Snapshot>,
+        query: TextQuery,
+        filter: &'a Filter,
+        k: usize,
+    ) -> BoxFuture<'a, Result<TextCandidates, IndexError>> {
+        let trouble = self.trouble.lock().unwrap().clone();
+        async move {
+            match trouble {
+                Trouble::None => {}
+                Trouble::Panic => panic!("a secret in a panic"),
+                Trouble::Gate(gate) => gate.acquire().await.unwrap().forget(),
+            }
+            let listing =
+                Listing { filter: filter.clone(), newest_first: false, after: None, limit: 500 };
+            let all = snapshot.list(listing).await?;
+            let n_clauses = query.clauses.len();
+            let shares = |memory: &Memory| {
+                let words = tokens(&memory.content);
+                query.clauses.iter().flatten().any(|t| words.iter().any(|w| w.text == t.token))
+            };
+            let hits: Vec<TextHit> = all
+                .iter()
+                .filter(|memory| shares(memory))
+                .take(k)
+                .map(|memory| TextHit {
+                    id: memory.id,
+                    scores: vec![5.0; n_clauses],
+                    coverage: vec![1.0; n_clauses],
+                    attributes: Attributes {
+                        namespace: memory.namespace.clone(),
+                        event_time: memory.event_time(),
+                        latin_share: 1.0,
+                    },
+                })
+                .collect();
+            Ok(TextCandidates {
+                n_matching: hits.len() as u64,
+                n_documents: all.len() as u64,
+                best: vec![5.0; n_clauses],
+                hits,
+            })
+        }
+        .boxed()
+    }
+
+    fn by_vector<'a>(
+        &'a self,
+        _: &'a Arc<dyn Snapshot>,
+        _: SpaceId,
+        _: Vector,
+        _: &'a Filter,
+        _: usize,
+        _: Vec<MemoryId>,
+    ) -> BoxFuture<'a, Result<VectorCandidates, IndexError>> {
+        ready(Ok(VectorCandidates::default()))
+    }
+
+    fn report(&self) -> IndexReport {
+        let arm = ArmReport {
+            ready: true,
+            detail: "in memory".to_owned(),
+            n_memories: 0,
+            disk_bytes: 0,
+            watermark: 0,
+        };
+        IndexReport { vectors: arm.clone(), text: arm, n_graphs: 0, n_pending_vectors: 0 }
+    }
+
+    fn check<'a>(
+        &'a self,
+        _: &'a Arc<dyn Snapshot>,
+    ) -> BoxFuture<'a, Result<ParityReport, IndexError>> {
+        ready(Ok(ParityReport::default()))
+    }
+}
+
+/// Counts what tools could not do.
+#[derive(Default)]
+pub(super) struct FakeMeter {
+    n_tool_errors: Mutex<u64>,
+}
+
+impl Meter for FakeMeter {
+    fn record(&self, event: Measured) {
+        if event == Measured::ToolError {
+            *self.n_tool_errors.lock().unwrap() += 1;
+        }
+    }
+
+    fn snapshot(&self) -> Vec<(String, u64)> {
+        vec![("tool_errors".to_owned(), *self.n_tool_errors.lock().unwrap())]
+    }
+}
+
+/// A service over a store in memory and the ports above.
+pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) -> Arc<Service> {
+    let now = NOW.parse().unwrap();
+    let settings = StoreSettings { cache_bytes: 1024 * 1024 };
+    let store = RedbStore::open_with_backend(InMemoryBackend::new(), settings, now).unwrap();
+    let ports = Ports {
+        store: Arc::new(store),
+        candidates,
+        embedder: None,
+        clock: Arc::new(ManualClock::at(now)),
+        ids: Arc::new(SeededIds::new(1)),
+        meter,
+    };
+    let settings = Settings {
+        store_wait: Duration::ZERO,
+        recall_deadline: Duration::from_secs(600),
+        recall_limit: 8,
+        recall_tokens_max: 2_000,
+        ranking: RankingPolicy::default(),
+        decay: DecayPolicy::default(),
+        agent_grace: Duration::from_secs(3_600),
+        erase_within: Duration::from_secs(7_200),
+        zone: TimeZone::UTC,
+    };
+    Arc::new(Service::new(ports, settings))
+}

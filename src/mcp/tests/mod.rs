@@ -1,0 +1,5 @@
+//! The whole room over socket pairs: real service, ports in memory.
+
+mod client;
+
+mod fake;

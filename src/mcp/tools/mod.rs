@@ -1,0 +1,114 @@
+//! The tools, one a file: a definition by hand and a function from arguments to a reply.
+
+mod forget;
+mod get;
+mod list;
+mod search;
+mod status;
+mod store;
+mod update;
+
+mod scope;
+
+use std::sync::LazyLock;
+
+use jiff::tz::TimeZone;
+use rmcp::model::Tool;
+
+pub(super) use status::facts as status_facts;
+
+use super::args::Arguments;
+use super::error::ToolError;
+use super::reply::Reply;
+
+use crate::domain::change::RequestKey;
+use crate::domain::id::IdReference;
+use crate::domain::identity::Caller;
+use crate::domain::memory::{Kind, Memory};
+use crate::service::{Service, ServiceError};
+
+/// Every tool, in the order clients see: those an agent needs most come first, and it never varies.
+pub(super) fn all() -> &'static [Tool] {
+    static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+        vec![
+            search::definition(),
+            store::definition(),
+            get::definition(),
+            update::definition(),
+            forget::definition(),
+            list::definition(),
+            status::definition(),
+        ]
+    });
+    &TOOLS
+}
+
+/// One call of a tool.
+pub(super) struct Call<'a> {
+    /// The use cases.
+    pub(super) service: &'a Service,
+    /// Who calls.
+    pub(super) caller: &'a Caller,
+    /// The session of the connection.
+    pub(super) session: Option<&'a str>,
+    /// Idempotency key.
+    pub(super) request: Option<RequestKey>,
+    /// Connections that are open now.
+    pub(super) n_connections: usize,
+}
+
+impl Call<'_> {
+    fn zone(&self) -> &TimeZone {
+        self.service.zone()
+    }
+}
+
+/// Runs a tool; `None`: there is none of that name.
+pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Option<Outcome> {
+    Some(match name {
+        search::NAME => search::run(call, arguments).await,
+        store::NAME => store::run(call, arguments).await,
+        get::NAME => get::run(call, arguments).await,
+        update::NAME => update::run(call, arguments).await,
+        forget::NAME => forget::run(call, arguments).await,
+        list::NAME => list::run(call, arguments).await,
+        status::NAME => status::run(call, arguments).await,
+        _ => return None,
+    })
+}
+
+/// What a tool comes to.
+pub(super) type Outcome = Result<Reply, ToolError>;
+
+/// Whether a call of this tool may be dropped half-way: it writes nothing.
+pub(super) fn is_reading(name: &str) -> bool {
+    matches!(name, search::NAME | get::NAME | list::NAME | status::NAME)
+}
+
+fn kind_words() -> Vec<&'static str> {
+    Kind::ALL.iter().map(|kind| kind.as_str()).collect()
+}
+
+/// What a kind is expected to be.
+fn expected_kind() -> String {
+    format!("one of {}", kind_words().join(", "))
+}
+
+/// Splits references into those that can be one, and those that can name nothing.
+fn split_references(references: Vec<String>) -> Result<(Vec<String>, Vec<String>), ToolError> {
+    let (good, bad): (Vec<String>, Vec<String>) =
+        references.into_iter().partition(|text| text.parse::<IdReference>().is_ok());
+    let bad: Vec<String> = bad.iter().map(|text| text.chars().take(64).collect()).collect();
+    match bad.first() {
+        Some(reference) if good.is_empty() => {
+            Err(ServiceError::NotFound { reference: reference.clone() }.into())
+        }
+        _ => Ok((good, bad)),
+    }
+}
+
+/// The first characters of a memory's text.
+fn head(memory: &Memory, n_chars: usize) -> &str {
+    let end = memory.content.char_indices().nth(n_chars).map_or(memory.content.len(), |(at, _)| at);
+    memory.content.get(..end).unwrap_or_default()
+}

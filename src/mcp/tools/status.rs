@@ -1,0 +1,130 @@
+//! `memory_status`: what works, what does not, and how much is remembered.
+
+use rmcp::model::{JsonObject, Tool};
+use serde_json::{Value, json};
+
+use super::super::args::Arguments;
+use super::super::reply::{Reply, put};
+use super::super::schema::{self, Conduct};
+use super::{Call, Outcome};
+use crate::domain::identity::Caller;
+use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
+use crate::domain::namespace::Namespace;
+use crate::service::status::{PartState, PartStatus, StatusReport};
+
+pub(super) const NAME: &str = "memory_status";
+
+pub(super) fn definition() -> Tool {
+    schema::tool(
+        NAME,
+        "Whether the memory works: parts that are degraded and why, counts, queues, the model.",
+        Vec::new(),
+        Conduct::Reads,
+        false,
+    )
+}
+
+pub(super) async fn run(call: Call<'_>, arguments: Arguments) -> Outcome {
+    let warnings = arguments.finish();
+    let report = call.service.status().await;
+    let mut reply = Reply::default();
+    for (name, value) in facts(&report, call.caller, call.n_connections) {
+        write(&mut reply, &name, &value);
+        reply.field(&name, value);
+    }
+    reply.remarks("warnings", &warnings);
+    Ok(reply)
+}
+
+/// Everything the caller may know, by name.
+pub(in crate::mcp) fn facts(
+    report: &StatusReport,
+    caller: &Caller,
+    n_connections: usize,
+) -> JsonObject {
+    let mut facts = JsonObject::new();
+    put(&mut facts, "ok", report.is_ok());
+    put(&mut facts, "version", report.version);
+    put(&mut facts, "started_at", report.started_at.to_string());
+    put(&mut facts, "now", report.now.to_string());
+    put(&mut facts, "parts", report.parts.iter().map(part).collect::<Vec<_>>());
+    put(&mut facts, "store", store(report, caller));
+    let index = &report.index;
+    for (name, arm) in [("text", &index.text), ("vectors", &index.vectors)] {
+        let mut value = JsonObject::new();
+        put(&mut value, "ready", arm.ready);
+        put(&mut value, "detail", arm.detail.as_str());
+        put(&mut value, "n_memories", arm.n_memories);
+        put(&mut value, "disk_bytes", arm.disk_bytes);
+        put(&mut facts, name, value);
+    }
+    put(&mut facts, "n_pending_vectors", index.n_pending_vectors);
+    put(&mut facts, "model", report.model.as_ref().map(|model| model.name.clone()));
+    if let Some(embedder) = &report.embedder {
+        let waiting = json!({"ready": embedder.ready, "n_waiting": embedder.n_waiting});
+        put(&mut facts, "embedder", waiting);
+    }
+    put(&mut facts, "n_connections", n_connections);
+    let counters: JsonObject =
+        report.counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
+    put(&mut facts, "counters", counters);
+    put(&mut facts, "notes", report.notes.clone());
+    facts
+}
+
+fn part(part: &PartStatus) -> Value {
+    match &part.state {
+        PartState::Ok => json!({"name": part.name, "state": "ok"}),
+        PartState::Degraded { since, because } => json!({
+            "name": part.name,
+            "state": "degraded",
+            "since": since.to_string(),
+            "because": because,
+        }),
+    }
+}
+
+/// The store; of namespaces only those that the caller may read, the fullest first.
+fn store(report: &StatusReport, caller: &Caller) -> JsonObject {
+    let mut value = JsonObject::new();
+    let Some(store) = &report.store else { return value };
+    put(&mut value, "location", store.location.as_str());
+    put(&mut value, "file_bytes", store.file_bytes);
+    put(&mut value, "format_version", store.format_version);
+    put(&mut value, "n_waiting", store.n_waiting);
+    let mut readable: Vec<&(Namespace, u64)> = store
+        .namespaces
+        .iter()
+        .filter(|(namespace, _)| caller.access.weight(namespace).is_some())
+        .collect();
+    put(&mut value, "n_memories", readable.iter().map(|(_, count)| count).sum::<u64>());
+    readable.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let namespaces: JsonObject = readable
+        .into_iter()
+        .take(NAMESPACES_PER_CALL_MAX)
+        .map(|(namespace, count)| (namespace.to_string(), json!(count)))
+        .collect();
+    put(&mut value, "namespaces", namespaces);
+    value
+}
+
+/// Writes a fact as lines of text.
+fn write(reply: &mut Reply, name: &str, value: &Value) {
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                write(reply, name, item);
+            }
+        }
+        Value::Object(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(name, value)| format!("{name} {}", plain(value))).collect();
+            reply.line(format!("{name}: {}", fields.join(", ")));
+        }
+        other => reply.line(format!("{name}: {}", plain(other))),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
