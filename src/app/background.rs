@@ -65,7 +65,11 @@ async fn load_and_embed(engine: &Engine) {
             Ok(round) if round.has_more => continue,
             Ok(round) => {
                 if round.n_embedded > 0 {
-                    tracing::debug!(n_items = round.n_embedded, n_failed = round.n_failed, "embedded late");
+                    tracing::debug!(
+                        n_items = round.n_embedded,
+                        n_failed = round.n_failed,
+                        "embedded late"
+                    );
                 }
                 BACKLOG_EVERY
             }

@@ -25,10 +25,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         return cli::completions(shell);
     }
     let sources = Sources {
-        environment: Environment::new(
-            std::env::vars_os(),
-            rustix::process::geteuid().as_raw(),
-        ),
+        environment: Environment::new(std::env::vars_os(), rustix::process::geteuid().as_raw()),
         config: arguments.config.clone(),
         socket: arguments.socket.clone(),
         state_dir: arguments.state_dir.clone(),
@@ -42,7 +39,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     let outcome = match &arguments.command {
         Command::Serve { detach } => serve(&loaded, *detach),
-        Command::Connect { agent, no_start } => connect::connect(&arguments, &loaded, agent.as_deref(), *no_start),
+        Command::Connect { agent, no_start } => {
+            connect::connect(&arguments, &loaded, agent.as_deref(), *no_start)
+        }
         Command::CheckConfig => {
             cli::say(&config::render_check(&loaded));
             Ok(ExitCode::SUCCESS)

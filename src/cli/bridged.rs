@@ -57,7 +57,8 @@ impl BridgedAgent {
     async fn request(&mut self, method: &str, params: Value) -> Result<Value, CliError> {
         self.last_id += 1;
         let id = self.last_id;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await?;
         while let Some(line) = self.output.next_line().await? {
             let mut message: Value = serde_json::from_str(&line)
                 .map_err(|_| CliError::Data(format!("the bridge printed no message: {line}")))?;

@@ -55,7 +55,9 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
     match &arguments.command {
         Command::Demo => demo::run().await,
         Command::Eval(what) => eval::run(what, json).await,
-        Command::Status => show::status(&session::call(sockets, "memory_status", requests::none()).await?, json),
+        Command::Status => {
+            show::status(&session::call(sockets, "memory_status", requests::none()).await?, json)
+        }
         Command::Remember(what) => {
             let request = requests::remember(what)?;
             show::stored(&session::call(sockets, "memory_store", request).await?, json)

@@ -95,7 +95,8 @@ impl Trial {
 /// # Errors
 /// If the signal or the wait fails.
 pub(super) async fn stop(mut child: Child) -> io::Result<()> {
-    if let Some(pid) = child.id().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed())) {
+    if let Some(pid) = child.id().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed()))
+    {
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
     }
     child.wait().await.map(drop)

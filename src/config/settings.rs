@@ -11,11 +11,11 @@ use super::entries;
 use super::problem::Problem;
 use super::reader::Reader;
 use crate::domain::decay::DecayPolicy;
-use crate::domain::ranking::RankingPolicy;
 use crate::domain::identity::{Access, AgentName};
 use crate::domain::limits::SEARCH_LIMIT_MAX;
 use crate::domain::memory::Kind;
 use crate::domain::namespace::Namespace;
+use crate::domain::ranking::RankingPolicy;
 
 /// Everything that can be set. What a key means, its unit and its range stand in
 /// `config.toml.example` ([`super::DEFAULTS`]).

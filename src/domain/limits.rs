@@ -71,13 +71,23 @@ pub const RECALL_TOKENS_MAX: usize = 8_000;
 pub const HIT_TOKENS_OVERHEAD: usize = 60;
 /// Characters of its best chunk that a hit shows (the rest by `memory_get`).
 pub const HIT_CHARS_MAX: usize = 600;
+/// Characters of a memory that a listing or a preview shows.
+pub const LISTED_CHARS_MAX: usize = 240;
+/// Ids that a receipt of forgetting names one by one.
+pub const FORGOTTEN_IDS_SHOWN_MAX: usize = 200;
 /// Hard cap of a tool result's text, bytes (about 6,000 to 8,000 tokens).
 pub const RESULT_BYTES_MAX: usize = 24 * 1024;
 
+/// Connections waiting to be accepted.
+pub const SOCKET_BACKLOG: i32 = 1_024;
 /// Longest protocol line, bytes.
 pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Longest hello line, bytes.
 pub const HELLO_BYTES_MAX: usize = 64 * 1024;
+/// Read buffer of a connection, bytes (small, since a thousand of them may sit idle).
+pub const CONNECTION_BUFFER_BYTES: usize = 4 * 1024;
+/// Answers a peer has not taken yet, bytes; past it nothing more is read from it.
+pub const UNSENT_BYTES_MAX: usize = 1024 * 1024;
 /// Time for the first line of a connection.
 pub const HELLO_WAIT: Duration = Duration::from_secs(10);
 /// Calls in flight on one connection.
@@ -120,6 +130,8 @@ pub const START_RETRY: Duration = Duration::from_secs(5);
 pub const START_WAIT: Duration = Duration::from_secs(10);
 /// Time for `systemctl` to say whether the unit exists.
 pub const SYSTEMCTL_WAIT: Duration = Duration::from_secs(3);
+/// Calls running at a time on all connections; more wait (a setting; this is its default).
+pub const CALLS_MAX: usize = 256;
 /// Connections of one uid.
 pub const CONNECTIONS_PER_UID_MAX: usize = 2_048;
 
@@ -171,16 +183,3 @@ pub const ACCESS_BUFFER_MAX: usize = 10_000;
 pub const CONFIG_BYTES_MAX: usize = 1024 * 1024;
 /// Longest path of a Unix socket, bytes (`sun_path` of unix(7), without its final zero).
 pub const SOCKET_PATH_BYTES_MAX: usize = 107;
-
-/// Characters of a memory that a listing or a preview shows.
-pub const LISTED_CHARS_MAX: usize = 240;
-/// Ids that a receipt of forgetting names one by one.
-pub const FORGOTTEN_IDS_SHOWN_MAX: usize = 200;
-/// Connections waiting to be accepted.
-pub const SOCKET_BACKLOG: i32 = 1_024;
-/// Read buffer of a connection, bytes (small, since a thousand of them may sit idle).
-pub const CONNECTION_BUFFER_BYTES: usize = 4 * 1024;
-/// Answers a peer has not taken yet, bytes; past it nothing more is read from it.
-pub const UNSENT_BYTES_MAX: usize = 1024 * 1024;
-/// Calls running at a time on all connections; more wait (a setting; this is its default).
-pub const CALLS_MAX: usize = 256;

@@ -113,7 +113,7 @@ fn admit(shared: &Arc<Shared>, own: u32, stream: &UnixStream) -> Option<(Uids, P
 }
 
 /// One connection from its first line to its end.
-async fn connection(stream: UnixStream, uids: Uids, shared: Arc<Shared>, life: Life) {
+pub(super) async fn connection(stream: UnixStream, uids: Uids, shared: Arc<Shared>, life: Life) {
     let (reader, writer) = stream.into_split();
     let mut lines = LineReader::new(reader);
     let first = tokio::select! {
@@ -135,7 +135,8 @@ async fn connection(stream: UnixStream, uids: Uids, shared: Arc<Shared>, life: L
     let handler = Handler::new(shared, identity, life.ended.clone());
     let kill = life.kill.clone();
     let transport = LineTransport::new(lines, first, writer, life);
-    match handler.serve_with_ct(transport, kill).await {
+    // rmcp cancels the token it is given when the connection ends.
+    match handler.serve_with_ct(transport, kill.child_token()).await {
         Ok(running) => {
             if let Err(error) = running.waiting().await {
                 tracing::error!(%error, "connection failed");

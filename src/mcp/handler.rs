@@ -22,7 +22,6 @@ use tracing::Instrument;
 use super::args::{Arguments, InvalidArgument};
 use super::error::{ToolError, forbidden};
 use super::hello::Identity;
-use super::reply::Reply;
 use super::tools::{self, Call, Outcome};
 use super::{Shared, info, prompts, resources};
 use crate::domain::change::RequestKey;

@@ -104,9 +104,11 @@ impl Identity {
         if hello.agent.is_some() && agent.is_none() {
             tracing::warn!(uid = uids.peer, "agent name of the hello line has no usable character");
         }
-        let session = hello.session.filter(|session| {
+        let is_session = |session: &String| {
             (1..=SESSION_BYTES_MAX).contains(&session.len()) && !session.trim().is_empty()
-        });
+        };
+        // Each command of the person is a process, but no conversation.
+        let session = hello.session.filter(|session| !is_owner && is_session(session));
         tracing::debug!(
             uid = uids.peer,
             agent = agent.as_ref().map(AgentName::as_str),

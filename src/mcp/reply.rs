@@ -206,9 +206,9 @@ impl<'a> Shown<'a> {
         let memory = self.memory;
         let mut labels = JsonObject::new();
         put(&mut labels, "tags", memory.tags.clone());
-        put(&mut labels, "session", memory.session.clone());
         put(&mut labels, "agent", memory.agent.clone());
         if self.detail == Detail::Whole {
+            put(&mut labels, "session", memory.session.clone());
             let metadata: JsonObject =
                 memory.metadata.iter().map(|(key, value)| (key.clone(), parsed(value))).collect();
             put(&mut labels, "metadata", metadata);

@@ -13,9 +13,12 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 /// Longest wait for anything that a test waits for; no assertion is about how long it took.
 pub const WAIT: Duration = Duration::from_secs(60);
 
-/// The program under test.
-pub fn program() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_recalld"))
+/// The program under test: what cargo built for the tests, or what lies beside the examples.
+pub fn program() -> PathBuf {
+    option_env!("CARGO_BIN_EXE_recalld").map_or_else(
+        || std::env::current_exe().unwrap().with_file_name("../recalld"),
+        PathBuf::from,
+    )
 }
 
 /// Waits until `probe` gives something, looking every 10 ms.

@@ -117,13 +117,15 @@ async fn write(
         return (mine, 0);
     }
     for step in 0.. {
-        let content = format!("round{round}writer{writer}step{step} is a memory about killing daemons");
+        let content =
+            format!("round{round}writer{writer}step{step} is a memory about killing daemons");
         let target = pick(&mine, &mut random);
         let is_answered = match (random.below(4), target) {
             (0, Some(id)) => {
                 let memory = mine.get_mut(&id).unwrap();
                 memory.contents.push(content.clone());
-                let done = call(&client, "memory_update", json!({ "id": id, "content": content })).await;
+                let done =
+                    call(&client, "memory_update", json!({ "id": id, "content": content })).await;
                 if done.is_some() {
                     memory.contents = vec![content];
                 }
@@ -139,11 +141,8 @@ async fn write(
             _ => match call(&client, "memory_store", json!({ "content": content })).await {
                 Some(answer) => {
                     let id = answer["memories"][0]["id"].as_str().unwrap().to_owned();
-                    let known = Known {
-                        contents: vec![content],
-                        is_forgotten: false,
-                        is_uncertain: false,
-                    };
+                    let known =
+                        Known { contents: vec![content], is_forgotten: false, is_uncertain: false };
                     // What another writer would own is checked, but not changed further.
                     mine.insert(id, known);
                     true
@@ -183,7 +182,8 @@ async fn check(home: &Home, known: &Memories, round: u64) -> u64 {
     let owner = home.owner().await;
     for (id, memory) in known {
         let reply = owner.call("memory_get", json!({ "ids": [id] })).await;
-        let content = reply.structured.as_ref().map(|answer| answer["memories"][0]["content"].clone());
+        let content =
+            reply.structured.as_ref().map(|answer| answer["memories"][0]["content"].clone());
         match content.as_ref().and_then(Value::as_str) {
             Some(content) => {
                 assert!(!memory.is_forgotten, "round {round}: forgotten {id} is back: {content}");

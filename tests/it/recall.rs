@@ -30,7 +30,8 @@ fn recall_on_real_dialogues_stays_above_its_floor() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     for (name, floor) in FLOORS {
-        let set = report["sets"].as_array().unwrap().iter().find(|set| set["name"] == *name).unwrap();
+        let set =
+            report["sets"].as_array().unwrap().iter().find(|set| set["name"] == *name).unwrap();
         let recall = set["all"]["recall_at_10"].as_f64().unwrap();
         eprintln!("{name}: R@10 {recall:.3} (floor {floor:.2})");
         assert!(recall >= *floor, "{name}: {recall:.3} < {floor}");
@@ -39,14 +40,30 @@ fn recall_on_real_dialogues_stays_above_its_floor() {
 
 /// Subjects, each with a fact and a question that shares no telling word with any other subject.
 const SUBJECTS: &[(&str, &str, &str)] = &[
-    ("The night train to Vienna leaves from platform nine", "Which platform for the Vienna train?", "Vienna"),
+    (
+        "The night train to Vienna leaves from platform nine",
+        "Which platform for the Vienna train?",
+        "Vienna",
+    ),
     ("Mara keeps bees behind the old mill", "Who keeps bees?", "bees"),
     ("The backup job writes to the tape library at 02:30", "When does the backup job run?", "tape"),
     ("Our style guide forbids tabs in Python files", "Are tabs allowed in Python?", "tabs"),
-    ("The API key for the weather service expires in March", "When does the weather key expire?", "weather"),
+    (
+        "The API key for the weather service expires in March",
+        "When does the weather key expire?",
+        "weather",
+    ),
     ("Jonas plays the cello in a string quartet", "What instrument does Jonas play?", "cello"),
-    ("Production runs on three machines named alder, birch and cedar", "What are the production machines called?", "birch"),
-    ("The release branch is frozen on the last Thursday of a month", "When is the release branch frozen?", "frozen"),
+    (
+        "Production runs on three machines named alder, birch and cedar",
+        "What are the production machines called?",
+        "birch",
+    ),
+    (
+        "The release branch is frozen on the last Thursday of a month",
+        "When is the release branch frozen?",
+        "frozen",
+    ),
     ("会议室在三楼，靠近电梯", "会议室在几楼？", "会议室"),
     ("小林对花生过敏", "小林对什么过敏？", "花生"),
     ("服务器每周日凌晨重启", "服务器什么时候重启？", "服务器"),
@@ -101,7 +118,9 @@ async fn the_last_paragraph_of_a_long_memory_is_found_by_meaning() {
     let home = Home::with_config("[embed]\nstore_wait_ms = 30000\n");
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
-    let filler = "The committee discussed the agenda, the minutes and the seating order at length. ".repeat(40);
+    let filler =
+        "The committee discussed the agenda, the minutes and the seating order at length. "
+            .repeat(40);
     let long = format!("{filler}\n\nFinally somebody fed the hungry kitten with warm milk.");
     agent.store(&long).await;
     for n in 0..30 {

@@ -14,7 +14,8 @@ async fn an_edited_memory_is_found_by_its_new_words_only() {
     let daemon = home.serve().await;
     let agent = home.agent("a").await;
     let id = agent.store("The espresso machine stands in the pantry").await;
-    let patch = json!({ "id": id, "content": "The kettle stands in the workshop", "tags": ["tea"] });
+    let patch =
+        json!({ "id": id, "content": "The kettle stands in the workshop", "tags": ["tea"] });
     agent.must("memory_update", patch).await;
     let check = async || {
         let agent = home.agent("a").await;
@@ -64,8 +65,9 @@ async fn any_id_or_handle_of_one_tool_is_taken_by_every_other() {
     for answer in [&stored, &found, &listed, &got] {
         let id = answer["memories"][0]["id"].as_str().unwrap();
         let tail = id.replace('-', "");
-        let handle = recalld::domain::id::MemoryId::from_u128(u128::from_str_radix(&tail, 16).unwrap())
-            .tail_text();
+        let handle =
+            recalld::domain::id::MemoryId::from_u128(u128::from_str_radix(&tail, 16).unwrap())
+                .tail_text();
         for reference in [id, &handle, &handle[..8]] {
             agent.must("memory_get", json!({ "ids": [reference] })).await;
             agent.must("memory_update", json!({ "id": reference, "tags": [reference] })).await;
@@ -82,7 +84,11 @@ async fn another_client_finds_a_paraphrase_at_once() {
     let home = Home::new();
     let _daemon = home.serve().await;
     let (writer, reader) = (home.agent("w").await, home.agent("r").await);
-    for text in ["The invoice template is blue", "Our office is closed on Monday", "Tests run on every push"] {
+    for text in [
+        "The invoice template is blue",
+        "Our office is closed on Monday",
+        "Tests run on every push",
+    ] {
         writer.store(text).await;
     }
     // The model loads behind the start; the answer says whether the vector was ready.
@@ -125,7 +131,8 @@ async fn foreign_and_invented_ids_are_not_found() {
     let everything = json!({ "query": "Only mine to know", "namespace": "*" });
     let found = other.must("memory_search", everything).await;
     assert_eq!(found["memories"].as_array().unwrap().len(), 0, "{found}");
-    let message = other.refused("memory_search", json!({ "query": "x", "namespace": "agent/mine" })).await;
+    let message =
+        other.refused("memory_search", json!({ "query": "x", "namespace": "agent/mine" })).await;
     assert!(message.contains("namespace"), "{message}");
     assert_eq!(mine.recall("Only mine to know").await, ["Only mine to know"]);
 }
@@ -170,12 +177,23 @@ async fn schemas_are_plain_and_small() {
     let text = tools["tools"].to_string();
     let n_tokens = text.len() / 4;
     assert!(n_tokens < 3_000, "{n_tokens} tokens");
-    for breaker in ["\"$schema\"", "\"$ref\"", "\"anyOf\"", "\"oneOf\"", "\"allOf\"", "\"format\"", "\"default\""] {
+    for breaker in [
+        "\"$schema\"",
+        "\"$ref\"",
+        "\"anyOf\"",
+        "\"oneOf\"",
+        "\"allOf\"",
+        "\"format\"",
+        "\"default\"",
+    ] {
         assert!(!text.contains(breaker), "{breaker}");
     }
     for tool in tools["tools"].as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
-        assert!(name.len() <= 24 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{name}");
+        assert!(
+            name.len() <= 24 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
+            "{name}"
+        );
         assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
         assert!(tool["inputSchema"]["properties"].is_object(), "{name}");
     }

@@ -14,7 +14,8 @@ fn python() -> Option<PathBuf> {
     let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mcp-sdk");
     let python = environment.join("bin/python");
     let has_sdk = || {
-        let probe = format!("import importlib.metadata as m; assert m.version('mcp') == '{}'", &SDK[5..]);
+        let probe =
+            format!("import importlib.metadata as m; assert m.version('mcp') == '{}'", &SDK[5..]);
         Command::new(&python).args(["-c", &probe]).output().is_ok_and(|out| out.status.success())
     };
     if !has_sdk() {

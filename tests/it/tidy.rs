@@ -97,7 +97,8 @@ fn rooms_import_only_inwards() {
             .find(|(name, _)| *name == room)
             .unwrap_or_else(|| panic!("{}: `{room}` is not in the table of rooms", path.display()));
         for named in named_rooms(&text) {
-            let is_room = IMPORTS.iter().any(|(name, _)| *name == named) || ROOTS.contains(&&*named);
+            let is_room =
+                IMPORTS.iter().any(|(name, _)| *name == named) || ROOTS.contains(&&*named);
             // Adapters are tested together in the integration tests, not from inside a room; the
             // one exception is a room's own test files, which may use the real neighbours.
             let is_test = inside.to_string_lossy().contains("tests");

@@ -83,10 +83,7 @@ async fn measure(
 }
 
 /// Stores the memories; gives for each id of ours the ids of the set (equal memories share one).
-async fn store(
-    set: &Dataset,
-    owner: &Client,
-) -> Result<HashMap<String, Vec<String>>, CliError> {
+async fn store(set: &Dataset, owner: &Client) -> Result<HashMap<String, Vec<String>>, CliError> {
     let bar = progress(&format!("{}: storing", set.name), set.memories.len());
     let mut names: HashMap<String, Vec<String>> = HashMap::new();
     for batch in set.memories.chunks(BATCH) {

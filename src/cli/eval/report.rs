@@ -47,8 +47,7 @@ pub(super) fn print(reports: &[SetReport], json: bool) {
         return;
     }
     for report in reports {
-        let header =
-            ["category", "questions", "R@5", "R@10", "R@20", "hit@10", "MRR", "nDCG@10"];
+        let header = ["category", "questions", "R@5", "R@10", "R@20", "hit@10", "MRR", "nDCG@10"];
         let mut rows = table(&header);
         for (category, means) in &report.categories {
             rows.add_row(row(category, means));

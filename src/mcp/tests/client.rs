@@ -9,7 +9,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::fake::{FakeMeter, FakeStore, NOW, service};
+use super::fake::{FakeCandidates, FakeMeter, NOW, Trouble, service};
 use crate::clock::ManualClock;
 use crate::domain::identity::{Access, AgentName, ReadGrant};
 use crate::domain::namespace::{Namespace, NamespacePattern};
@@ -22,7 +22,7 @@ pub(super) const MODERN: &str = "2026-07-28";
 
 /// A daemon without a socket: connections are made of socket pairs.
 pub(super) struct Daemon {
-    pub(super) store: Arc<FakeStore>,
+    pub(super) candidates: Arc<FakeCandidates>,
     pub(super) meter: Arc<FakeMeter>,
     shared: Arc<Shared>,
     pub(super) stop: CancellationToken,
@@ -48,10 +48,15 @@ impl Daemon {
     }
 
     pub(super) fn with(settings: McpSettings) -> Self {
-        let (store, meter) = (Arc::<FakeStore>::default(), Arc::<FakeMeter>::default());
-        let mcp = mcp(&store, &meter, settings);
+        let (candidates, meter) = (Arc::<FakeCandidates>::default(), Arc::<FakeMeter>::default());
+        let mcp = mcp(Arc::clone(&candidates), Arc::clone(&meter), settings);
         let shared = Arc::new(Shared::new(mcp));
-        Self { store, meter, shared, stop: CancellationToken::new() }
+        Self { candidates, meter, shared, stop: CancellationToken::new() }
+    }
+
+    /// Makes the searches to come misbehave.
+    pub(super) fn trouble(&self, trouble: Trouble) {
+        *self.candidates.trouble.lock().unwrap() = trouble;
     }
 
     /// A connection of the daemon's own user, nothing said yet.
@@ -79,12 +84,16 @@ impl Daemon {
     }
 }
 
-pub(super) fn mcp(store: &Arc<FakeStore>, meter: &Arc<FakeMeter>, settings: McpSettings) -> Mcp {
+pub(super) fn mcp(
+    candidates: Arc<FakeCandidates>,
+    meter: Arc<FakeMeter>,
+    settings: McpSettings,
+) -> Mcp {
     Mcp {
-        service: service(store, meter),
+        service: service(candidates, Arc::clone(&meter)),
         access: access(),
         clock: Arc::new(ManualClock::at(NOW.parse().unwrap())),
-        meter: Arc::clone(meter) as Arc<dyn crate::ports::Meter>,
+        meter,
         settings,
     }
 }

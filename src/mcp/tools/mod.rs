@@ -15,10 +15,11 @@ use std::sync::LazyLock;
 use jiff::tz::TimeZone;
 use rmcp::model::Tool;
 
+pub(super) use status::facts as status_facts;
+
 use super::args::Arguments;
 use super::error::ToolError;
 use super::reply::Reply;
-pub(super) use status::facts as status_facts;
 
 use crate::domain::change::RequestKey;
 use crate::domain::id::IdReference;
