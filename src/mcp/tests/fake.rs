@@ -19,7 +19,8 @@ use crate::domain::ranking::RankingPolicy;
 use crate::domain::search::{Attributes, TextCandidates, TextHit, TextQuery, VectorCandidates};
 use crate::domain::text::tokens::tokens;
 use crate::ports::{
-    ArmReport, Candidates, IndexError, IndexReport, Listing, Measured, Meter, ParityReport, Snapshot,
+    ArmReport, Candidates, IndexError, IndexReport, Listing, Measured, Meter, ParityReport,
+    Snapshot,
 };
 use crate::service::{Ports, Service, Settings};
 use crate::store::{RedbStore, StoreSettings};
