@@ -251,3 +251,32 @@ fn refusal(line: &[u8], reason: &serde_json::Error) -> Option<Refusal> {
 fn invalid(message: impl Into<String>) -> ErrorData {
     ErrorData::invalid_request(message.into(), None)
 }
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ServerResult;
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_that_takes_no_answers_is_not_read_from() {
+        let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+        let (mut peer, writer) = tokio::io::duplex(16);
+        let token = CancellationToken::new;
+        let life = Life { stop: token(), kill: token(), ended: token() };
+        let lines = LineReader::new(line.as_slice());
+        let mut transport = LineTransport::new(lines, None, writer, life);
+        let answer =
+            || ServerJsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(0));
+        let n_bytes = serde_json::to_vec(&answer()).unwrap().len() + 1;
+        let n_answers = UNSENT_BYTES_MAX / n_bytes + 1;
+        for _ in 0..n_answers {
+            transport.send(answer()).await.unwrap();
+        }
+        assert!(futures::poll!(std::pin::pin!(transport.receive())).is_pending());
+        let mut taken = vec![0; n_answers * n_bytes];
+        peer.read_exact(&mut taken).await.unwrap();
+        assert!(transport.receive().await.is_some());
+    }
+}

@@ -1,5 +1,12 @@
-//! The whole room over socket pairs: real service, ports in memory.
+//! The whole room over socket pairs: real service, real store in memory.
 
 mod client;
-
 mod fake;
+
+mod answers;
+mod arguments;
+mod eras;
+mod limits;
+mod lists;
+mod serving;
+mod wire;
