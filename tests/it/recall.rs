@@ -72,7 +72,7 @@ const SUBJECTS: &[(&str, &str, &str)] = &[
 
 #[tokio::test]
 async fn a_generated_corpus_is_recalled_among_noise() {
-    let home = Home::with_config("[embed]\nstore_wait_ms = 30000\n");
+    let home = Home::with_config("[embed]\nstore_wait_ms = 10000\n");
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
     for batch in 0..10 {
@@ -115,7 +115,7 @@ async fn an_exact_identifier_wins_over_anything_similar() {
 
 #[tokio::test]
 async fn the_last_paragraph_of_a_long_memory_is_found_by_meaning() {
-    let home = Home::with_config("[embed]\nstore_wait_ms = 30000\n");
+    let home = Home::with_config("[embed]\nstore_wait_ms = 10000\n");
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
     let filler =

@@ -13,7 +13,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("index", &["domain", "ports"]),
     ("embed", &["domain", "ports"]),
     ("service", &["domain", "ports"]),
-    ("mcp", &["domain", "service"]),
+    ("mcp", &["domain", "ports", "service"]),
     ("bridge", &["domain", "mcp"]),
     ("cli", &["domain", "ports", "clock", "mcp"]),
     ("config", &["domain"]),

@@ -1,1 +1,1 @@
-
+//! Random operations against a plain map.

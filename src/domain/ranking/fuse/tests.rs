@@ -1,1 +1,1 @@
-
+//! Tests of the first stage of ranking.
