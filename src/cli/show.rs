@@ -166,7 +166,7 @@ pub(super) fn updated(answer: &Value, json: bool) -> Shown {
 /// What a filtered `forget` would take.
 pub(super) fn preview(answer: &Value) -> Shown {
     say(&format!("{} memories match, the first of them:", text(&answer["n_matching"])));
-    for memory in items(answer, "memories") {
+    for memory in items(answer, "sample") {
         say(&format!("  {} {}", text(&memory["handle"]), cell(&memory["content"])));
     }
     Ok(())

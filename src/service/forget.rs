@@ -141,14 +141,21 @@ impl Service {
                 let receipt = self.carry_out(caller, ids, request).await?;
                 Ok(ForgetAnswer::Receipt { receipt, missing: Vec::new() })
             }
-            Some(confirm) => Err(ServiceError::invalid(
-                "confirm",
-                format!(
+            Some(confirm) => {
+                // A call that is sent again after its answer was lost matches nothing any more;
+                // see `forget_ids`.
+                if request.is_some() {
+                    let receipt = self.carry_out(caller, Vec::new(), request).await?;
+                    if !receipt.ids.is_empty() {
+                        return Ok(ForgetAnswer::Receipt { receipt, missing: Vec::new() });
+                    }
+                }
+                let expected = format!(
                     "the token of exactly what matches now ({} memories); call again without it",
                     matching.len()
-                ),
-                format!("`{confirm}`"),
-            )),
+                );
+                Err(ServiceError::invalid("confirm", expected, format!("`{confirm}`")))
+            }
         }
     }
 
