@@ -1,11 +1,13 @@
 //! Answers as people read them: tables, with the reasons of each hit.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "reading a JSON value by a name it does not have gives null"
+)]
+
 use serde_json::{Value, json};
 
 use super::output::{say, table};
-use super::session::CliError;
-
-type Shown = Result<(), CliError>;
 
 /// Characters of a content in a table.
 const CELL_CHARS: usize = 160;
@@ -50,9 +52,9 @@ fn when(memory: &Value) -> String {
 }
 
 /// `remember`
-pub(super) fn stored(answer: &Value, json: bool) -> Shown {
+pub(super) fn stored(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     for memory in items(answer, "memories") {
         let mut line = format!("{} {}", text(&memory["status"]), text(&memory["id"]));
@@ -68,13 +70,12 @@ pub(super) fn stored(answer: &Value, json: bool) -> Shown {
         say(&line);
     }
     remarks(answer);
-    Ok(())
 }
 
 /// `recall`
-pub(super) fn found(answer: &Value, json: bool) -> Shown {
+pub(super) fn found(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     let hits = items(answer, "memories");
     if hits.is_empty() {
@@ -97,13 +98,12 @@ pub(super) fn found(answer: &Value, json: bool) -> Shown {
         say(&format!("{n} more were too unlike the question"));
     }
     remarks(answer);
-    Ok(())
 }
 
 /// `list`
-pub(super) fn listed(answer: &Value, json: bool) -> Shown {
+pub(super) fn listed(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     let mut rows = table(&["handle", "kind", "namespace", "memory", "when"]);
     for memory in items(answer, "memories") {
@@ -120,13 +120,12 @@ pub(super) fn listed(answer: &Value, json: bool) -> Shown {
         say(&format!("more: --cursor {cursor}"));
     }
     remarks(answer);
-    Ok(())
 }
 
 /// `show`
-pub(super) fn whole(memories: &[Value], json: bool) -> Shown {
+pub(super) fn whole(memories: &[Value], json: bool) {
     if as_json(&json!({ "memories": memories }), json) {
-        return Ok(());
+        return;
     }
     for memory in memories {
         let mut rows = table(&["field", "value"]);
@@ -145,13 +144,12 @@ pub(super) fn whole(memories: &[Value], json: bool) -> Shown {
             ));
         }
     }
-    Ok(())
 }
 
 /// `update`
-pub(super) fn updated(answer: &Value, json: bool) -> Shown {
+pub(super) fn updated(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     let changed: Vec<String> = items(answer, "changed").iter().map(text).collect();
     say(&if changed.is_empty() {
@@ -160,22 +158,20 @@ pub(super) fn updated(answer: &Value, json: bool) -> Shown {
         format!("changed {}", changed.join(", "))
     });
     remarks(answer);
-    Ok(())
 }
 
 /// What a filtered `forget` would take.
-pub(super) fn preview(answer: &Value) -> Shown {
+pub(super) fn preview(answer: &Value) {
     say(&format!("{} memories match, the first of them:", text(&answer["n_matching"])));
     for memory in items(answer, "memories") {
         say(&format!("  {} {}", text(&memory["handle"]), cell(&memory["content"])));
     }
-    Ok(())
 }
 
 /// `forget`
-pub(super) fn forgotten(answer: &Value, json: bool) -> Shown {
+pub(super) fn forgotten(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     say(&format!(
         "forgotten: {}; the last byte is gone by {}",
@@ -186,13 +182,12 @@ pub(super) fn forgotten(answer: &Value, json: bool) -> Shown {
         say(&format!("not found: {}", text(reference)));
     }
     remarks(answer);
-    Ok(())
 }
 
 /// `status`
-pub(super) fn status(answer: &Value, json: bool) -> Shown {
+pub(super) fn status(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     let mut parts = table(&["part", "state", "since", "because"]);
     for part in items(answer, "parts") {
@@ -211,5 +206,4 @@ pub(super) fn status(answer: &Value, json: bool) -> Shown {
         counters.filter(|(_, n)| **n != json!(0)).map(|(name, n)| format!("{name} {n}")).collect();
     say(&format!("since the start: {}", counters.join(", ")));
     remarks(answer);
-    Ok(())
 }
