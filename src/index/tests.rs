@@ -454,13 +454,8 @@ async fn a_load_that_fails_says_so_and_can_be_repeated() {
     world.holds(&[id]).await;
 }
 
-#[tokio::test]
-async fn the_parity_check_finds_and_repairs_every_difference() {
-    let world = World::loaded().await;
-    let mut ids = Vec::new();
-    for number in 0..6 {
-        ids.push(world.remember(&format!("common {number}"), Some(&axis(number))).await);
-    }
+/// Makes every index differ from the store in every way.
+fn damage(world: &World, ids: &[MemoryId], sequence: u64) {
     let shared = &world.index.shared;
     let ghost = memory(MemoryId::from_u128(1), "user", "common ghost");
     let mut known = shared.write();
@@ -474,8 +469,18 @@ async fn the_parity_check_finds_and_repairs_every_difference() {
     known.catalog.put(&stale);
     known.catalog.put(&ghost);
     drop(known);
-    shared.text.remove(ids[4], u64::MAX / 2);
-    shared.text.put(&ghost, 1);
+    shared.text.remove(ids[4], sequence);
+    shared.text.put(&ghost, sequence);
+}
+
+#[tokio::test]
+async fn the_parity_check_finds_and_repairs_every_difference() {
+    let world = World::loaded().await;
+    let mut ids = Vec::new();
+    for number in 0..6 {
+        ids.push(world.remember(&format!("common {number}"), Some(&axis(number))).await);
+    }
+    damage(&world, &ids, world.snapshot().await.sequence());
     assert_eq!(
         world.check().await,
         ParityReport { n_compared: 6, n_missing: 4, n_surplus: 2, n_different: 2 }
@@ -495,6 +500,16 @@ async fn the_parity_check_neither_counts_nor_undoes_what_was_committed_meanwhile
     let report = world.index.check(&before).await.unwrap();
     assert_eq!(report, ParityReport { n_compared: 2, ..ParityReport::default() });
     world.holds(&[changed, added]).await;
+}
+
+/// Takes a memory out of the words and the rows.
+fn lose(world: &World, id: MemoryId, sequence: u64) {
+    let shared = &world.index.shared;
+    shared.text.remove(id, sequence);
+    let known = shared.read();
+    let (slot, entry) = known.catalog.find(id).unwrap();
+    shared.vectors.put(slot, entry, true, None);
+    drop(known);
 }
 
 #[tokio::test]
@@ -519,12 +534,9 @@ async fn a_commit_during_a_repair_has_the_last_word() {
     let store = Arc::new(Interrupted { inner: world.store.clone() as Arc<dyn Store>, hook });
     world.index.load(store.clone(), Some(world.space)).await.unwrap();
     // All three are missing from the words and the rows when the check begins.
+    let sequence = world.snapshot().await.sequence();
     for id in [forgotten, changed, missing] {
-        let shared = &world.index.shared;
-        shared.text.remove(id, world.snapshot().await.sequence());
-        let known = shared.read();
-        let (slot, entry) = known.catalog.find(id).unwrap();
-        shared.vectors.put(slot, entry, true, None);
+        lose(&world, id, sequence);
     }
     is_repair.store(true, Ordering::Relaxed);
     let report = world.check().await;
