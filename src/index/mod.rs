@@ -232,8 +232,8 @@ impl EmbeddedIndex {
             .filter_map(|(candidate, cosine)| {
                 let entry = known.catalog.get(candidate.id)?;
                 let attributes = known.catalog.attributes(entry)?;
-                let cosine = cosine.clamp(-1.0, 1.0);
-                Some(VectorHit { id: candidate.id, cosine, chunk: candidate.chunk, attributes })
+                let Candidate { id, chunk, n_chunks, .. } = candidate;
+                Some(VectorHit { id, cosine: cosine.clamp(-1.0, 1.0), chunk, n_chunks, attributes })
             })
             .collect();
         drop(known);
