@@ -31,11 +31,19 @@ struct New {
     has_vectors: bool,
 }
 
+#[derive(Clone, Debug)]
+enum Validity {
+    Kept,
+    Endless,
+    /// Ends after so many seconds.
+    Ends(i8),
+}
+
 /// Targets are places among all ids that were ever stored.
 #[derive(Clone, Debug)]
 enum Step {
     Remember { new: Vec<New>, key: Option<u8> },
-    Revise { target: u8, text: Option<u8>, tags: Option<u8>, valid_for: Option<Option<i8>> },
+    Revise { target: u8, text: Option<u8>, tags: Option<u8>, validity: Validity },
     Archive { target: u8 },
     Forget { targets: Vec<u8>, grace: Option<u8> },
     Restore { target: u8 },
@@ -59,14 +67,18 @@ fn new() -> impl Strategy<Value = New> {
     )
 }
 
+fn validity() -> impl Strategy<Value = Validity> {
+    prop_oneof![Just(Validity::Kept), Just(Validity::Endless), (-9..90_i8).prop_map(Validity::Ends)]
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let target = any::<u8>;
     prop_oneof![
         8 => (vec(new(), 1..4), option::weighted(0.3, 0..3_u8))
             .prop_map(|(new, key)| Step::Remember { new, key }),
-        4 => (target(), option::of(0..4_u8), option::of(0..8_u8), option::of(option::of(-9..90_i8)))
-            .prop_map(|(target, text, tags, valid_for)| {
-                Step::Revise { target, text, tags, valid_for }
+        4 => (target(), option::of(0..4_u8), option::of(0..8_u8), validity())
+            .prop_map(|(target, text, tags, validity)| {
+                Step::Revise { target, text, tags, validity }
             }),
         1 => target().prop_map(|target| Step::Archive { target }),
         3 => (vec(target(), 1..4), option::of(0..60_u8))
@@ -356,15 +368,19 @@ impl Run {
                 let new: Vec<_> = new.iter().map(|new| self.new_memory(new)).collect();
                 self.ids.extend(new.iter().map(|new| new.id));
                 let expected = self.model.remember(&new, n, now);
-                let request = n.and_then(|n| key(&n.to_string()));
+                let request = n.map(|n| key(&n.to_string()));
                 assert_eq!(self.f.try_remember(new, request, second).await, expected);
             }
-            Step::Revise { target, text: n, tags, valid_for } => {
-                let end = |seconds: Option<i8>| seconds.map(|n| at(second + i64::from(n)));
+            Step::Revise { target, text: n, tags, validity } => {
+                let valid_to = match validity {
+                    Validity::Kept => None,
+                    Validity::Endless => Some(None),
+                    Validity::Ends(seconds) => Some(Some(at(second + i64::from(seconds)))),
+                };
                 let patch = Patch {
                     content: n.map(|n| text(n).into()),
                     tags: tags.map(texts),
-                    valid_to: valid_for.map(end),
+                    valid_to,
                     ..Patch::default()
                 };
                 let id = self.target(target);
@@ -411,16 +427,17 @@ impl Run {
     }
 
     async fn note_use(&mut self, id: MemoryId, now: Timestamp) {
-        let anchor = Some(Anchor { value: 0.75, at: now });
+        let anchor = Anchor { value: 0.75, at: now };
         if let Some(life) = self.model.lives.get_mut(&id) {
             // Usage has no versions: every version shows the present one.
             for memory in &mut life.versions {
                 let recalls = memory.usage.recalls + 1;
                 let last_recalled_at = Some(now);
-                memory.usage = Usage { last_recalled_at, recalls, anchor: anchor.unwrap() };
+                memory.usage = Usage { last_recalled_at, recalls, anchor };
             }
         }
-        self.f.store.note_usage(vec![UsageNote { id, at: now, recalls: 1, anchor }]).await.unwrap();
+        let note = UsageNote { id, at: now, recalls: 1, anchor: Some(anchor) };
+        self.f.store.note_usage(vec![note]).await.unwrap();
     }
 
     async fn embed(&mut self, id: MemoryId, version: u64, now: Timestamp) {

@@ -37,7 +37,7 @@ async fn only_the_owner_can_read_what_is_made() {
 
 #[tokio::test]
 async fn a_creation_that_was_killed_is_begun_again() {
-    for left_behind in [&b""[..], b"half a file", &[0; 73_728]] {
+    for left_behind in [&b""[..], b"half a file", &vec![0; 73_728]] {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("recalld.redb.new"), left_behind).unwrap();
         let store = open(dir.path()).unwrap();
@@ -80,7 +80,7 @@ async fn a_file_that_is_no_store_is_refused_and_left_as_it_is() {
     let cases: [(&str, &[u8]); 6] = [
         ("empty", b""),
         ("text", b"this is a text and no store"),
-        ("zeros", &[0; 73_728]),
+        ("zeros", &vec![0; 73_728]),
         ("cut to a page", &whole[..4_096]),
         ("cut in half", &whole[..whole.len() / 2]),
         ("wrong header", &wrong_header),
