@@ -1,12 +1,13 @@
 //! The redb store: the one truth. Bytes on disk, keys, migrations, the writer thread.
 //!
 //! One file in one directory, held by one process. Writes go through one thread that commits in
-//! groups ([`writer`]); reads run on snapshots that no writer holds up ([`snapshot`]). What one
-//! request does to the tables is one file here, built of the steps of [`batch`]. The store reads no
+//! groups (`writer`); reads run on snapshots that no writer holds up (`snapshot`). What one
+//! request does to the tables is one file here, built of the steps of `batch`. The store reads no
 //! clock and knows no policy: times, ids and limits of what may be stored come in with the request.
 
 mod errors;
 mod open;
+mod refusal;
 mod tables;
 
 mod codec;
@@ -55,7 +56,7 @@ use crate::domain::limits::SCAN_PAGE;
 use crate::ports::{CommitListener, Snapshot, Store, StoreError, StoreReport};
 
 pub use migrations::FORMAT_VERSION;
-pub use open::OpenError;
+pub use refusal::OpenError;
 pub use verify::Verified;
 
 use errors::Result;

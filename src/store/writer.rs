@@ -201,7 +201,9 @@ fn write_group(database: &Database, group: &mut [Box<dyn Task>], shared: &Shared
     let outcome = outcome
         .unwrap_or_else(|_| Err(StoreError::Io("the thread that writes panicked".to_owned())));
     if let Some(error) = outcome.as_ref().err().filter(|error| is_fatal(error)) {
-        shared.fatal.send_replace(Some(error.to_string()));
+        let reason =
+            if let StoreError::Io(reason) = error { reason.clone() } else { error.to_string() };
+        shared.fatal.send_replace(Some(reason));
     }
     outcome
 }
