@@ -17,6 +17,7 @@ mod daemon;
 mod kill;
 mod lifecycle;
 mod random;
+mod readme;
 mod recall;
 mod scenarios;
 mod sdk;
