@@ -1,1 +1,104 @@
 //! Commands for people: clients of the socket, never of the store.
+//!
+//! Every command is a call of a tool that agents use too; what a person sees is what is true for
+//! them. With `--json` the structured answer is printed as it came.
+
+mod arguments;
+mod output;
+mod requests;
+mod session;
+mod show;
+
+mod bridged;
+mod demo;
+mod eval;
+mod trial;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::CommandFactory as _;
+use serde_json::Value;
+
+pub use arguments::{Arguments, Command};
+pub use output::{complain, say};
+
+use session::CliError;
+
+/// Prints a completion script.
+pub fn completions(shell: clap_complete::Shell) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "recalld", &mut script);
+    say(&String::from_utf8_lossy(&script));
+    ExitCode::SUCCESS
+}
+
+/// Carries out a command of a person against the daemon behind the first socket that exists.
+pub fn run(arguments: &Arguments, sockets: &[PathBuf]) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            complain(&format!("start the runtime: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    match runtime.block_on(carry_out(arguments, sockets)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            error.exit_code()
+        }
+    }
+}
+
+async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), CliError> {
+    let json = arguments.json;
+    let (tool, request, show): (_, _, fn(&Value, bool)) = match &arguments.command {
+        Command::Demo => return demo::run().await,
+        Command::Eval(what) => return eval::run(what, json).await,
+        Command::Forget(what) => return forget(sockets, what, json).await,
+        Command::Show { ids, history } => {
+            show::whole(&session::get_whole(sockets, ids, *history).await?, json);
+            return Ok(());
+        }
+        Command::Status => ("memory_status", requests::none(), show::status),
+        Command::Remember(what) => ("memory_store", requests::remember(what)?, show::stored),
+        Command::Recall(what) => ("memory_search", requests::recall(what), show::found),
+        Command::List(what) => ("memory_list", requests::list(what), show::listed),
+        Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
+        // The composition root carries these out before it comes here.
+        Command::Serve { .. }
+        | Command::Connect { .. }
+        | Command::CheckConfig
+        | Command::Completions { .. } => return Ok(()),
+    };
+    show(&session::call(sockets, tool, request).await?, json);
+    Ok(())
+}
+
+/// By id at once; by filter only after the person has seen what would go.
+async fn forget(
+    sockets: &[PathBuf],
+    what: &arguments::ForgetArguments,
+    json: bool,
+) -> Result<(), CliError> {
+    let mut request = requests::forget(what)?;
+    if what.ids.is_empty() {
+        request.insert("dry_run".to_owned(), true.into());
+        let preview = session::call(sockets, "memory_forget", request.clone()).await?;
+        let Some(token) = preview.get("confirm").cloned() else {
+            show::forgotten(&preview, json);
+            return Ok(());
+        };
+        if !what.yes {
+            show::preview(&preview);
+            if !output::confirmed("Forget them all?")? {
+                return Ok(());
+            }
+        }
+        request.remove("dry_run");
+        request.insert("confirm".to_owned(), token);
+    }
+    show::forgotten(&session::call(sockets, "memory_forget", request).await?, json);
+    Ok(())
+}

@@ -15,6 +15,7 @@ use crate::domain::identity::{Access, AgentName};
 use crate::domain::limits::SEARCH_LIMIT_MAX;
 use crate::domain::memory::Kind;
 use crate::domain::namespace::Namespace;
+use crate::domain::ranking::RankingPolicy;
 
 /// Everything that can be set. What a key means, its unit and its range stand in
 /// `config.toml.example` ([`super::DEFAULTS`]).
@@ -95,28 +96,7 @@ pub struct RecallConfig {
     /// Time after which a search answers with what it has.
     pub deadline: Duration,
     /// Weights of the ranking.
-    pub ranking: RankingConfig,
-}
-
-/// Weights of the ranking; the keys of the same names in `[recall]`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RankingConfig {
-    /// Weight of the vector arm beside the text arm, 0.0..=10.0.
-    pub vector_weight: f64,
-    /// Weight of a date named in the query, 0.0..=10.0.
-    pub date_weight: f64,
-    /// Weight of exact words, 0.0..=10.0.
-    pub exact_weight: f64,
-    /// Score below which nothing is returned, 0.0..=1.0.
-    pub threshold: f64,
-    /// Largest share by which strength changes a score, 0.0..=1.0.
-    pub strength_weight: f64,
-    /// Largest share by which age changes a score, 0.0..=1.0.
-    pub recency_weight: f64,
-    /// Fading of recency per day, 0.0..=10.0.
-    pub recency_lambda_per_day: f64,
-    /// Cosine from which two results are twins, 0.0..=1.0.
-    pub twin_cosine: f64,
+    pub ranking: RankingPolicy,
 }
 
 /// Forgetting.
@@ -234,15 +214,17 @@ fn recall(reader: &mut Reader<'_, '_>) -> RecallConfig {
         limit: reader.count("recall.limit", &(1..=SEARCH_LIMIT_MAX as u64)),
         max_tokens: reader.count("recall.max_tokens", &(100..=8_000)),
         deadline: reader.duration("recall.deadline_ms", MILLISECOND, &(50..=60_000)),
-        ranking: RankingConfig {
+        ranking: RankingPolicy {
             vector_weight: reader.number("recall.vector_weight", &(0.0..=10.0)),
             date_weight: reader.number("recall.date_weight", &(0.0..=10.0)),
             exact_weight: reader.number("recall.exact_weight", &(0.0..=10.0)),
             threshold: reader.number("recall.threshold", &(0.0..=1.0)),
-            strength_weight: reader.number("recall.strength_weight", &(0.0..=1.0)),
-            recency_weight: reader.number("recall.recency_weight", &(0.0..=1.0)),
-            recency_lambda_per_day: reader.number("recall.recency_lambda_per_day", &(0.0..=10.0)),
+            hit_threshold: reader.number("recall.hit_threshold", &(0.0..=1.0)),
+            strength_weight: reader.number("recall.strength_weight", &(0.0..=0.1)),
+            recency_weight: reader.number("recall.recency_weight", &(0.0..=0.1)),
+            recency_rate: reader.number("recall.recency_rate_per_day", &(0.0..=10.0)),
             twin_cosine: reader.number("recall.twin_cosine", &(0.0..=1.0)),
+            ..RankingPolicy::default()
         },
     }
 }

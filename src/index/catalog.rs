@@ -131,11 +131,6 @@ impl Catalog {
         self.counts.get(namespace as usize).copied().unwrap_or(0)
     }
 
-    /// Memories in all.
-    pub(crate) fn len(&self) -> usize {
-        self.by_id.len()
-    }
-
     /// All ids, in no order.
     pub(crate) fn ids(&self) -> impl Iterator<Item = MemoryId> + '_ {
         self.by_id.keys().copied()

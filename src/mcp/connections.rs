@@ -135,7 +135,8 @@ pub(super) async fn connection(stream: UnixStream, uids: Uids, shared: Arc<Share
     let handler = Handler::new(shared, identity, life.ended.clone());
     let kill = life.kill.clone();
     let transport = LineTransport::new(lines, first, writer, life);
-    match handler.serve_with_ct(transport, kill).await {
+    // rmcp cancels the token it is given when the connection ends.
+    match handler.serve_with_ct(transport, kill.child_token()).await {
         Ok(running) => {
             if let Err(error) = running.waiting().await {
                 tracing::error!(%error, "connection failed");

@@ -54,6 +54,8 @@ impl Reply {
     /// Adds memories, to both forms, under one set of marks.
     pub(super) fn memories(&mut self, name: &str, shown: &[Shown<'_>]) {
         if shown.is_empty() {
+            // The one list that is there even when it is empty: who reads the structure looks here.
+            self.structured.insert(name.to_owned(), Value::Array(Vec::new()));
             return;
         }
         let mark = mark(shown);

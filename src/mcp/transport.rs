@@ -97,10 +97,11 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         let Ok(mut bytes) = serde_json::to_vec(message) else { return };
         bytes.push(b'\n');
         let n_bytes = bytes.len();
-        if let Some(answers) = &self.answers
-            && answers.send(bytes).is_ok()
-        {
-            self.unsent_bytes.send_modify(|unsent| *unsent += n_bytes);
+        let Some(answers) = &self.answers else { return };
+        // Counted before it is queued: the writer may take it off the count at once.
+        self.unsent_bytes.send_modify(|unsent| *unsent += n_bytes);
+        if answers.send(bytes).is_err() {
+            self.unsent_bytes.send_modify(|unsent| *unsent -= n_bytes);
         }
     }
 

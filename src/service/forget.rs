@@ -28,7 +28,7 @@ pub enum ForgetRequest {
     /// Everything that matches.
     Matching {
         /// The filter.
-        scope: Scope,
+        scope: Box<Scope>,
         /// Words that the text holds exactly (case and width folded).
         query: Option<String>,
         /// The token of a preview; `None`: preview only.

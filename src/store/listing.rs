@@ -57,12 +57,12 @@ fn ranges(transaction: &ReadTransaction, listing: &Listing) -> Result<Vec<Places
         TagMatch::All => tags.get(..1).unwrap_or_default(),
     };
     let by_tag = transaction.open_table(BY_TAG)?;
-    let (by_code, codes): (_, Vec<u8>) = if !kinds.is_empty() {
-        (transaction.open_table(BY_KIND)?, kinds.iter().map(|kind| kind_code(*kind)).collect())
-    } else {
+    let (by_code, codes): (_, Vec<u8>) = if kinds.is_empty() {
         let statuses = if statuses.is_empty() { Status::ALL } else { statuses.as_slice() };
         let codes = statuses.iter().map(|status| status_code(*status)).collect();
         (transaction.open_table(BY_TIME)?, codes)
+    } else {
+        (transaction.open_table(BY_KIND)?, kinds.iter().map(|kind| kind_code(*kind)).collect())
     };
     let mut ranges = Vec::new();
     for namespace in namespaces {

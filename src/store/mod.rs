@@ -1,12 +1,13 @@
 //! The redb store: the one truth. Bytes on disk, keys, migrations, the writer thread.
 //!
 //! One file in one directory, held by one process. Writes go through one thread that commits in
-//! groups ([`writer`]); reads run on snapshots that no writer holds up ([`snapshot`]). What one
-//! request does to the tables is one file here, built of the steps of [`batch`]. The store reads no
+//! groups (`writer`); reads run on snapshots that no writer holds up (`snapshot`). What one
+//! request does to the tables is one file here, built of the steps of `batch`. The store reads no
 //! clock and knows no policy: times, ids and limits of what may be stored come in with the request.
 
 mod errors;
 mod open;
+mod refusal;
 mod tables;
 
 mod codec;
@@ -37,6 +38,7 @@ mod migrations;
 #[cfg(test)]
 mod tests;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -54,7 +56,7 @@ use crate::domain::limits::SCAN_PAGE;
 use crate::ports::{CommitListener, Snapshot, Store, StoreError, StoreReport};
 
 pub use migrations::FORMAT_VERSION;
-pub use open::OpenError;
+pub use refusal::OpenError;
 pub use verify::Verified;
 
 use errors::Result;
@@ -72,7 +74,8 @@ pub struct StoreSettings {
 #[derive(Debug)]
 pub struct RedbStore {
     location: open::Location,
-    database: RwLock<Option<Arc<Database>>>,
+    /// `None` once it is closed. Whoever begins to read holds the lock, so that closing waits.
+    database: Arc<RwLock<Option<Arc<Database>>>>,
     writer: Writer,
 }
 
@@ -108,7 +111,7 @@ impl RedbStore {
         let database = Arc::new(database);
         let writer = Writer::start(Arc::clone(&database))
             .map_err(|source| location.file_error("start the writer thread of", source))?;
-        Ok(Self { location, database: RwLock::new(Some(database)), writer })
+        Ok(Self { location, database: Arc::new(RwLock::new(Some(database))), writer })
     }
 
     /// Who learns of every commit. Only the first call counts; it comes before the first write.
@@ -136,8 +139,10 @@ impl RedbStore {
     /// until then. Later calls answer [`StoreError::Closed`], those on snapshots too.
     pub fn close(&self) {
         self.writer.close();
-        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
-        *database = None;
+        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
+        // redb panics on some files that something else has altered; what it could not write when
+        // it closed is what it repairs when it opens.
+        let _closed_well = catch_unwind(AssertUnwindSafe(|| drop(database))).is_ok();
         self.location.unlock();
     }
 
@@ -151,13 +156,12 @@ impl RedbStore {
 
     /// A snapshot of what is committed, made off the caller's thread: it may read the disk.
     async fn begin_read(&self) -> Result<RedbSnapshot> {
-        let database = self
-            .database
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-            .ok_or(StoreError::Closed)?;
-        snapshot::blocking(move || RedbSnapshot::new(database.begin_read()?)).await
+        let database = Arc::clone(&self.database);
+        snapshot::blocking(move || {
+            let database = database.read().unwrap_or_else(PoisonError::into_inner);
+            RedbSnapshot::new(database.as_ref().ok_or(StoreError::Closed)?.begin_read()?)
+        })
+        .await
     }
 
     /// Repeats a step of bounded size until it finds nothing more to do, and adds up.

@@ -12,8 +12,8 @@ use crate::ports::StoreError;
 use super::batch::{Batch, By, NewText, StoredMemory};
 use super::errors::{Result, damaged};
 use super::indexes::equal_memory;
-use super::records::{IdText, MemoryRecord, RequestItem, RequestRecord, UsageRecord};
-use super::requests::{Keyed, field_names, stored_names};
+use super::records::{IdText, MemoryRecord, UsageRecord};
+use super::requests::{Keyed, RequestItem, RequestRecord, field_names, stored_names};
 use super::tables::status_code;
 
 /// Carries out a [`Remember`].
@@ -63,7 +63,7 @@ fn check(batch: &Batch<'_>, request: &Remember) -> Result<()> {
 
 fn remember_one(batch: &mut Batch<'_>, new: &NewMemory, by: By<'_>) -> Result<Remembered> {
     let mut answer = match find_equal(batch, new)? {
-        Some(equal) => unite(batch, equal, new, by)?,
+        Some(equal) => unite(batch, &equal, new, by)?,
         None => store(batch, new, by)?,
     };
     if let Some(old) = new.supersedes.filter(|old| *old != answer.id) {
@@ -101,12 +101,7 @@ fn store(batch: &mut Batch<'_>, new: &NewMemory, by: By<'_>) -> Result<Remembere
         usage: UsageRecord::unused(new.importance, anchor_at.as_microsecond()),
     };
     batch.insert(&stored)?;
-    let mut embedded = new.embedded.clone();
-    if let Some(vectors) = &new.embedded {
-        if !batch.attach(new.id, 1, vectors)? {
-            embedded = None;
-        }
-    }
+    let embedded = batch.attach_new(&stored, new.embedded.as_ref())?;
     let is_embedded = embedded.is_some();
     batch.announce(by, Operation::Store, &stored, &[], NewText::Yes(embedded))?;
     Ok(Remembered {
@@ -121,7 +116,7 @@ fn store(batch: &mut Batch<'_>, new: &NewMemory, by: By<'_>) -> Result<Remembere
 /// them.
 fn unite(
     batch: &mut Batch<'_>,
-    old: StoredMemory,
+    old: &StoredMemory,
     new: &NewMemory,
     by: By<'_>,
 ) -> Result<Remembered> {
@@ -144,7 +139,7 @@ fn unite(
     if !changed.is_empty() {
         united.record.version += 1;
         united.record.updated_at = by.at.as_microsecond();
-        batch.replace(&old, &united)?;
+        batch.replace(old, &united)?;
         batch.announce(by, Operation::Update, &united, &changed, NewText::No)?;
     }
     let embedded = match &new.embedded {

@@ -5,8 +5,8 @@ use crate::domain::memory::Status;
 
 use super::batch::{Batch, By, NewText, StoredMemory};
 use super::errors::Result;
-use super::records::{IdText, RequestItem, RequestRecord};
-use super::requests::{Keyed, field_names, stored_names};
+use super::records::IdText;
+use super::requests::{Keyed, RequestItem, RequestRecord, field_names, stored_names};
 
 /// Carries out a [`Revise`].
 pub(super) fn revise(batch: &mut Batch<'_>, request: &Revise) -> Result<Revised> {
@@ -46,13 +46,7 @@ fn write(
     batch.replace(old, new)?;
     let text = if changed.contains(&"content") {
         batch.await_vectors(new.id)?;
-        let mut embedded = request.embedded.clone();
-        if let Some(vectors) = &request.embedded {
-            if !batch.attach(new.id, new.record.version, vectors)? {
-                embedded = None;
-            }
-        }
-        NewText::Yes(embedded)
+        NewText::Yes(batch.attach_new(new, request.embedded.as_ref())?)
     } else {
         NewText::No
     };

@@ -1,1 +1,16 @@
-//! Tests of the store as a whole.
+//! Tests of the store as its port shows it. Each ends by proving that the tables agree.
+
+mod fixture;
+
+mod format;
+mod opening;
+mod writing;
+
+mod forgetting;
+mod listing;
+mod remembering;
+mod requests;
+mod revising;
+mod vectors;
+
+mod model;

@@ -10,10 +10,10 @@ use crate::domain::embedding::Embedded;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 
-use super::batch::{Batch, By};
+use super::batch::{Batch, By, StoredMemory};
 use super::codec::decode;
 use super::errors::{Result, damaged};
-use super::records::SpaceRecord;
+use super::spaces::SpaceRecord;
 use super::tables::vector_bytes;
 
 /// Who attaches vectors that were made later, in the log.
@@ -63,6 +63,17 @@ impl Batch<'_> {
         tables.vector_sets.insert((space, bits), (version, n_chunks))?;
         tables.pending.remove((space, bits))?;
         Ok(true)
+    }
+
+    /// Stores the vectors that came with a new text, if there are any. Returns those stored.
+    pub(super) fn attach_new(
+        &mut self,
+        stored: &StoredMemory,
+        embedded: Option<&Embedded>,
+    ) -> Result<Option<Embedded>> {
+        let Some(embedded) = embedded else { return Ok(None) };
+        let is_attached = self.attach(stored.id, stored.record.version, embedded)?;
+        Ok(is_attached.then(|| embedded.clone()))
     }
 
     /// Logs vectors that came later and tells the listener.

@@ -16,8 +16,12 @@ use crate::domain::memory::Status;
 use super::batch::{StoredMemory, load};
 use super::codec::decode;
 use super::errors::Result;
+use super::forget::ForgottenRecord;
 use super::indexes::IndexRows;
-use super::records::{ForgottenRecord, LogRecord, MemoryRecord, RequestRecord, SpaceRecord};
+use super::log::LogRecord;
+use super::records::MemoryRecord;
+use super::requests::RequestRecord;
+use super::spaces::SpaceRecord;
 use super::tables::{
     BY_KIND, BY_LAST_USE, BY_TAG, BY_TIME, DEDUPE, ERASURES, FORGOTTEN, FORGOTTEN_VERSIONS,
     HANDLES, LOG, MEMORIES, META, META_LOG_START, META_SEQUENCE, NAMESPACE_COUNTS, NAMESPACES,
@@ -62,11 +66,11 @@ pub(super) fn verify(transaction: &ReadTransaction) -> Result<Verified> {
 /// Rows that the memories should have in tables where a memory may have several.
 #[derive(Default)]
 struct Expected {
-    n_tags: u64,
-    n_versions: u64,
-    n_sets: u64,
-    n_chunks: u64,
-    n_pending: u64,
+    tags: u64,
+    versions: u64,
+    sets: u64,
+    chunks: u64,
+    pending: u64,
 }
 
 fn check_memories(transaction: &ReadTransaction, found: &mut Verified) -> Result<()> {
@@ -88,11 +92,11 @@ fn check_memories(transaction: &ReadTransaction, found: &mut Verified) -> Result
     found.expect_len("by_last_use", len(transaction, BY_LAST_USE)?, n_memories);
     found.expect_len("dedupe", len(transaction, DEDUPE)?, n_memories);
     found.expect_len("handles", len(transaction, HANDLES)?, n_memories);
-    found.expect_len("by_tag", len(transaction, BY_TAG)?, expected.n_tags);
-    found.expect_len("versions", len(transaction, VERSIONS)?, expected.n_versions);
-    found.expect_len("vector_sets", len(transaction, VECTOR_SETS)?, expected.n_sets);
-    found.expect_len("vectors", len(transaction, VECTORS)?, expected.n_chunks);
-    found.expect_len("pending", len(transaction, PENDING)?, expected.n_pending);
+    found.expect_len("by_tag", len(transaction, BY_TAG)?, expected.tags);
+    found.expect_len("versions", len(transaction, VERSIONS)?, expected.versions);
+    found.expect_len("vector_sets", len(transaction, VECTOR_SETS)?, expected.sets);
+    found.expect_len("vectors", len(transaction, VECTORS)?, expected.chunks);
+    found.expect_len("pending", len(transaction, PENDING)?, expected.pending);
     Ok(())
 }
 
@@ -143,12 +147,12 @@ fn check_rows(
     check("dedupe", has(&transaction.open_table(DEDUPE)?, (key, *status, *bits))?);
     let by_tag = transaction.open_table(BY_TAG)?;
     for row in rows.by_tag() {
-        expected.n_tags += 1;
+        expected.tags += 1;
         check("by_tag", by_tag.get(row)?.is_some());
     }
     let versions = transaction.open_table(VERSIONS)?;
     for version in 1..record.version {
-        expected.n_versions += 1;
+        expected.versions += 1;
         let earlier = versions.get((id.as_u128(), version))?;
         let is_it = match earlier {
             Some(row) => decode::<MemoryRecord>(row.value())?.version == version,
@@ -178,10 +182,10 @@ fn check_vectors(
         found.expect(set.is_some() != is_pending, || {
             format!("{id}: vectors in space {space} and waiting for them, or neither")
         });
-        expected.n_pending += u64::from(is_pending);
+        expected.pending += u64::from(is_pending);
         let Some((version, n_chunks)) = set else { continue };
-        expected.n_sets += 1;
-        expected.n_chunks += u64::from(n_chunks);
+        expected.sets += 1;
+        expected.chunks += u64::from(n_chunks);
         let is_fresh = (stored.record.content_version..=stored.record.version).contains(&version);
         found.expect(is_fresh, || format!("{id}: vectors of version {version}"));
         for chunk in 0..n_chunks {

@@ -4,24 +4,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::histogram::Histogram;
+use crate::ports::{Measured, Meter};
 
 /// A number that only grows.
 #[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
+struct Counter(AtomicU64);
 
 impl Counter {
     /// One more.
-    pub fn increment(&self) {
+    fn increment(&self) {
         self.add(1);
     }
 
     /// So many more.
-    pub fn add(&self, n: u64) {
+    fn add(&self, n: u64) {
         self.0.fetch_add(n, Ordering::Relaxed);
     }
 
     /// The number now.
-    pub fn get(&self) -> u64 {
+    fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -33,12 +34,11 @@ macro_rules! counters {
         /// calls may have gone on.
         #[derive(Debug, Default)]
         pub struct Counters {
-            $($(#[$doc])* pub $name: Counter,)+
+            $($(#[$doc])* $name: Counter,)+
             /// Time from the arrival of a search to its answer.
-            pub recall_latency: Histogram,
+            recall_latency: Histogram,
             /// Time from the arrival of a store to its acknowledgement.
-            pub store_latency: Histogram,
-            tools: Vec<ToolCounters>,
+            store_latency: Histogram,
         }
 
         impl Counters {
@@ -54,63 +54,30 @@ counters! {
     recalls,
     /// Memories returned by searches.
     hits,
-    /// Searches that returned nothing because all stayed below the threshold.
+    /// Searches that returned nothing.
     abstentions,
-    /// Searches in which the vector arm missed the deadline or was down.
-    vector_arm_missing,
-    /// Searches in which the text arm missed the deadline or was down.
-    text_arm_missing,
+    /// Searches that were answered without one of the arms.
+    recalls_degraded,
     /// Memories stored.
     stores,
     /// Memories that were there already.
     deduplicated,
-    /// Memories that replaced another.
-    superseded,
-    /// Memories stored before their vectors were ready.
-    stored_without_vectors,
+    /// Memories of which something was redacted.
+    redacted,
     /// Memories changed.
     updates,
     /// Memories forgotten.
     forgets,
     /// Usage notes dropped because too many waited.
     usage_notes_dropped,
-    /// Connections accepted.
-    connections,
-    /// Connections refused: uid, token or limit.
-    connections_refused,
-    /// Calls refused because too many were in flight.
-    calls_refused,
-}
-
-/// Calls of one tool.
-#[derive(Debug)]
-pub struct ToolCounters {
-    name: &'static str,
-    /// Calls answered, with errors.
-    pub calls: Counter,
-    /// Calls answered with an error.
-    pub errors: Counter,
+    /// Tool calls answered with an error.
+    tool_errors,
 }
 
 impl Counters {
-    /// All zero, with a pair of counters for each of these tools.
-    pub fn new(tools: &[&'static str]) -> Self {
-        let tools = tools.iter().map(|name| ToolCounters {
-            name,
-            calls: Counter::default(),
-            errors: Counter::default(),
-        });
-        Self { tools: tools.collect(), ..Self::default() }
-    }
-
-    /// The counters of a tool; `None` if it was not named at the start.
-    pub fn tool(&self, name: &str) -> Option<&ToolCounters> {
-        self.tools.iter().find(|tool| tool.name == name)
-    }
-
     /// Names and values for `status`: the counters, latencies in microseconds (50, 90 and 99 of a
-    /// hundred are at most so long, 0 if there were none), then the calls of each tool.
-    pub fn snapshot(&self) -> Vec<(String, u64)> {
+    /// hundred are at most so long, 0 if there were none).
+    fn list(&self) -> Vec<(String, u64)> {
         let mut values = self.plain();
         for (name, histogram) in [("recall", &self.recall_latency), ("store", &self.store_latency)]
         {
@@ -119,11 +86,35 @@ impl Counters {
                 values.push((format!("{name}_{share}_us"), micros(latency)));
             }
         }
-        for tool in &self.tools {
-            values.push((format!("calls.{}", tool.name), tool.calls.get()));
-            values.push((format!("errors.{}", tool.name), tool.errors.get()));
-        }
         values
+    }
+}
+
+impl Meter for Counters {
+    fn record(&self, event: Measured) {
+        match event {
+            Measured::Recall { n_hits, elapsed, degraded } => {
+                self.recalls.increment();
+                self.hits.add(n_hits as u64);
+                self.abstentions.add(u64::from(n_hits == 0));
+                self.recalls_degraded.add(u64::from(degraded));
+                self.recall_latency.record(elapsed);
+            }
+            Measured::Store { n_stored, n_deduplicated, n_redacted, elapsed } => {
+                self.stores.add(n_stored as u64);
+                self.deduplicated.add(n_deduplicated as u64);
+                self.redacted.add(n_redacted as u64);
+                self.store_latency.record(elapsed);
+            }
+            Measured::Update => self.updates.increment(),
+            Measured::Forget { n_forgotten } => self.forgets.add(n_forgotten as u64),
+            Measured::UsageNoteDropped => self.usage_notes_dropped.increment(),
+            Measured::ToolError => self.tool_errors.increment(),
+        }
+    }
+
+    fn snapshot(&self) -> Vec<(String, u64)> {
+        self.list()
     }
 }
 
@@ -139,27 +130,24 @@ mod tests {
 
     #[test]
     fn a_snapshot_names_every_counter_once_with_its_value() {
-        let counters = Counters::new(&["memory_store", "memory_search"]);
-        counters.recalls.increment();
-        counters.hits.add(8);
-        counters.recall_latency.record(Duration::from_micros(3));
-        let search = counters.tool("memory_search").unwrap();
-        search.calls.add(2);
-        search.errors.increment();
-        assert!(counters.tool("memory_fly").is_none());
+        let counters = Counters::default();
+        let elapsed = Duration::from_micros(3);
+        counters.record(Measured::Recall { n_hits: 8, elapsed, degraded: false });
+        counters.record(Measured::Recall { n_hits: 0, elapsed, degraded: true });
+        counters.record(Measured::ToolError);
 
         let list = counters.snapshot();
         let values: BTreeMap<String, u64> = list.iter().cloned().collect();
         assert_eq!(values.len(), list.len(), "{list:?}");
         for (name, expected) in [
-            ("recalls", 1),
+            ("recalls", 2),
+            ("abstentions", 1),
+            ("recalls_degraded", 1),
             ("hits", 8),
             ("forgets", 0),
             ("recall_p50_us", 3),
             ("store_p99_us", 0),
-            ("calls.memory_search", 2),
-            ("errors.memory_search", 1),
-            ("errors.memory_store", 0),
+            ("tool_errors", 1),
         ] {
             assert_eq!(values.get(name), Some(&expected), "{name}");
         }
@@ -167,7 +155,7 @@ mod tests {
 
     #[test]
     fn counts_of_many_threads_add_up() {
-        let counters = Counters::new(&[]);
+        let counters = Counters::default();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {

@@ -8,6 +8,5 @@ mod counters;
 mod histogram;
 mod logging;
 
-pub use counters::{Counter, Counters, ToolCounters};
-pub use histogram::Histogram;
+pub use counters::Counters;
 pub use logging::{LogSettings, TelemetryError, install};

@@ -1,1 +1,25 @@
-//! x
+//! The integration tests: one binary, so that there is one link step.
+//!
+//! They start the real daemon (`daemon.rs`) in temporary directories and speak to it as agents and
+//! people do.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    missing_docs,
+    unreachable_pub,
+    reason = "test code: a failure is a panic, and a skipped test says so loudly"
+)]
+
+mod daemon;
+mod kill;
+mod lifecycle;
+mod random;
+mod readme;
+mod recall;
+mod scenarios;
+mod sdk;
+mod skip;
+mod tidy;

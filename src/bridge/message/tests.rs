@@ -1,3 +1,5 @@
+//! Tests of reading and rewriting protocol lines.
+
 use super::*;
 
 fn keyed(line: &str) -> String {

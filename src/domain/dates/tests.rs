@@ -1,3 +1,5 @@
+//! Tests of dates in questions.
+
 use super::*;
 
 fn date(year: i16, month: i8, day: i8) -> AskedDate {

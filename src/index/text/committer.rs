@@ -214,7 +214,6 @@ impl Committer {
     }
 
     fn wipe(&mut self) {
-        *self.shared.write() = State::default();
         if let Some(disk) = self.disk.take() {
             disk.release();
         }

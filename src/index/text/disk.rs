@@ -23,7 +23,7 @@ use crate::ports::IndexError;
 /// The file that makes a directory an index, written last in each commit.
 const META_FILE: &str = "meta.json";
 /// Version of the schema and of what is written to it.
-const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 /// Share of deleted documents from which a segment is merged, so that the words of what was removed
 /// do not stay in the files for ever (guessed).
 const DELETED_SHARE_MAX: f32 = 0.25;

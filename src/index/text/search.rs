@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::document::NamespaceKey;
 use super::segments::Segment;
 use super::state::State;
-use crate::domain::bm25::{bm25, idf};
+use crate::domain::bm25::{bm25, idf, telling};
 use crate::domain::id::MemoryId;
 use crate::domain::namespace::Namespace;
 use crate::domain::search::{TextCandidates, TextHit, TextQuery};
@@ -176,7 +176,8 @@ impl<'a> Tally<'a> {
                     if matches!(admission, Admission::Unknown) {
                         *admission = match segment.document(doc) {
                             Some((id, length)) if !state.tail.contains_key(&id) => {
-                                self.admit(id, length, *namespace)
+                                let slot = segment.slot(doc, id, self.search.catalog);
+                                self.admit(slot, length, *namespace)
                             }
                             _ => Admission::Out,
                         };
@@ -204,22 +205,22 @@ impl<'a> Tally<'a> {
                     continue;
                 }
                 if matches!(admission, Admission::Unknown) {
-                    admission = self.admit(*id, document.length, *namespace);
+                    admission =
+                        self.admit(self.search.catalog.slot(*id), document.length, *namespace);
                 }
                 self.count(term, admission, frequency);
             }
         }
     }
 
-    fn admit(&mut self, id: MemoryId, length: u32, namespace: NamespaceSlot) -> Admission {
-        let catalog = self.search.catalog;
-        let Some(slot) = catalog.slot(id) else { return Admission::Out };
-        match catalog.entry(slot) {
-            Some(entry) if entry.namespace == namespace => {
+    fn admit(&mut self, slot: Option<Slot>, length: u32, namespace: NamespaceSlot) -> Admission {
+        let entry = slot.and_then(|slot| Some((slot, self.search.catalog.entry(slot)?)));
+        match entry {
+            Some((slot, entry)) if entry.namespace == namespace => {
                 if !self.search.filter.matches(entry) {
                     return Admission::Counted;
                 }
-                self.found.push(Found { id, slot, length });
+                self.found.push(Found { id: entry.id, slot, length });
                 Admission::Found(self.found.len() - 1)
             }
             _ => Admission::Out,
@@ -242,7 +243,7 @@ impl<'a> Tally<'a> {
 /// The scores of one clause, by place in `Tally::found`.
 struct Scores {
     bm25: Vec<f64>,
-    /// Summed `weight * idf` of the terms met.
+    /// Summed `weight * telling` of the terms met.
     covered: Vec<f64>,
     /// The same of all terms.
     whole: f64,
@@ -257,15 +258,16 @@ impl Scores {
         };
         for (term, weight) in clause {
             let Some(term) = tally.terms.get(*term) else { continue };
+            let told = weight * telling(n_documents, term.n_containing);
             let idf = weight * idf(n_documents, term.n_containing);
-            all.whole += idf;
+            all.whole += told;
             for occurrence in &term.occurrences {
                 let at = occurrence.found;
                 if let (Some(found), Some(score), Some(covered)) =
                     (tally.found.get(at), all.bm25.get_mut(at), all.covered.get_mut(at))
                 {
                     *score += bm25(occurrence.frequency, found.length, average, idf);
-                    *covered += idf;
+                    *covered += told;
                 }
             }
         }

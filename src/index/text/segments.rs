@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use tantivy::index::SegmentId;
 use tantivy::postings::Postings;
@@ -16,6 +18,7 @@ use super::disk::{Column, Fields};
 use super::document::NamespaceKey;
 use super::state::Known;
 use crate::domain::id::MemoryId;
+use crate::index::catalog::{Catalog, Slot};
 
 /// The segments of one commit.
 #[derive(Debug, Default)]
@@ -30,10 +33,12 @@ pub(super) struct Segment {
     fields: Fields,
 }
 
-/// Id and length in tokens by document number.
+/// By document number.
 struct Documents {
     ids: Vec<MemoryId>,
     lengths: Vec<u32>,
+    /// Where the catalog had the memory when it was last met: a hint that saves a look-up by id.
+    slots: Vec<AtomicU32>,
 }
 
 impl Segments {
@@ -102,6 +107,18 @@ impl Segment {
         Some((*self.documents.ids.get(at)?, *self.documents.lengths.get(at)?))
     }
 
+    /// Where the catalog has the memory with this id, which is that of the document.
+    pub(super) fn slot(&self, doc: DocId, id: MemoryId, catalog: &Catalog) -> Option<Slot> {
+        let hint = self.documents.slots.get(doc as usize)?;
+        let slot = hint.load(Relaxed);
+        if catalog.entry(slot).is_some_and(|entry| entry.id == id) {
+            return Some(slot);
+        }
+        let slot = catalog.slot(id)?;
+        hint.store(slot, Relaxed);
+        Some(slot)
+    }
+
     /// The ids of all its memories.
     pub(super) fn ids(&self) -> impl Iterator<Item = MemoryId> + '_ {
         self.reader.doc_ids_alive().filter_map(|doc| Some(self.document(doc)?.0))
@@ -144,7 +161,7 @@ impl Documents {
     fn read(reader: &SegmentReader) -> tantivy::Result<Self> {
         let high = read_column(reader, Column::IdHigh)?;
         let low = read_column(reader, Column::IdLow)?;
-        let ids = high
+        let ids: Vec<MemoryId> = high
             .into_iter()
             .zip(low)
             .map(|(high, low)| MemoryId::from_u128(u128::from(high) << 64 | u128::from(low)))
@@ -153,7 +170,8 @@ impl Documents {
             .into_iter()
             .map(|length| u32::try_from(length).unwrap_or(u32::MAX))
             .collect();
-        Ok(Self { ids, lengths })
+        let slots = std::iter::repeat_with(AtomicU32::default).take(ids.len()).collect();
+        Ok(Self { ids, lengths, slots })
     }
 }
 

@@ -1,3 +1,5 @@
+//! Tests of the socket client against a stand-in.
+
 use tokio::io::Lines;
 use tokio::net::UnixListener;
 

@@ -3,8 +3,10 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 
+use super::super::disk::FORMAT_VERSION;
 use super::*;
 use crate::domain::limits::TEXT_COMMIT_CHANGES;
+use crate::domain::text::TOKENS_VERSION;
 
 /// A world with a committed history of several segments, changes and removals.
 fn committed() -> World {
@@ -137,9 +139,14 @@ fn an_index_of_another_tokenizer_or_format_is_rebuilt() {
     let mut world = committed();
     world.index.close();
     let meta = fs::read_to_string(world.dir.join("meta.json")).unwrap();
-    for (from, to) in [("\"1:1:", "\"1:0:"), ("\"1:1:", "\"0:1:"), ("\"1:1:", "\"")] {
-        assert!(meta.contains(from));
-        fs::write(world.dir.join("meta.json"), meta.replace(from, to)).unwrap();
+    let stamp = format!("\"{FORMAT_VERSION}:{TOKENS_VERSION}:");
+    assert!(meta.contains(&stamp));
+    for to in [
+        format!("\"{FORMAT_VERSION}:{}:", TOKENS_VERSION - 1),
+        format!("\"{}:{TOKENS_VERSION}:", FORMAT_VERSION + 1),
+        "\"".to_owned(),
+    ] {
+        fs::write(world.dir.join("meta.json"), meta.replace(&stamp, &to)).unwrap();
         let copy = copy_of(&world.dir);
         let index = TextIndex::open(copy.path(), SETTINGS);
         assert!(index.needs_rebuild(), "{to}");

@@ -160,6 +160,21 @@ fn a_memory_the_catalog_does_not_know_is_not_found() {
 }
 
 #[test]
+fn a_place_in_the_catalog_that_is_used_again_names_nobody_else() {
+    let mut world = World::new();
+    world.put(1, "red house");
+    world.put(2, "red boat");
+    world.index.flush();
+    assert_eq!(world.find("red"), [1, 2]);
+    let place = world.catalog.slot(id(1));
+    world.catalog.remove(id(1));
+    world.put(3, "green tea");
+    assert_eq!(world.catalog.slot(id(3)), place);
+    assert_eq!(world.find("red"), [2]);
+    assert_eq!(world.find("green"), [3]);
+}
+
+#[test]
 fn a_memory_that_moved_is_found_where_it_is() {
     let mut world = World::new();
     world.put_in("user", 1, "red house");
@@ -231,9 +246,11 @@ fn no_namespace_or_an_unknown_one_finds_nothing() {
 
 #[test]
 fn a_memory_is_found_at_once_while_commits_run() {
-    let index = TextIndex::open(tempfile::tempdir().unwrap().path(), SETTINGS);
+    let home = tempfile::tempdir().unwrap();
+    let index = TextIndex::open(home.path(), SETTINGS);
     index.start_rebuild();
     index.finish_rebuild(0);
+    let mut catalog = Catalog::default();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -241,7 +258,6 @@ fn a_memory_is_found_at_once_while_commits_run() {
                 index.flush();
             }
         });
-        let mut catalog = Catalog::default();
         let filter = in_namespaces(&["user"]);
         let query = read("latest");
         for n in 1..=300 {
@@ -258,4 +274,13 @@ fn a_memory_is_found_at_once_while_commits_run() {
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+    // What came while a commit ran is neither lost nor overwritten by it.
+    index.flush();
+    assert_eq!((index.report().ready, index.watermark()), (true, 300));
+    let filter = in_namespaces(&["user"]);
+    let compiled = catalog.compile(&filter);
+    for (word, n_found) in [("latest", 1), ("earlier", 300)] {
+        let found = index.search(&catalog, &read(word), &compiled, &filter.namespaces, 999);
+        assert_eq!(found.unwrap().n_matching, n_found, "{word}");
+    }
 }

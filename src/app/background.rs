@@ -1,0 +1,100 @@
+//! The daemon's own upkeep: loading the indexes, late vectors, usage notes, erasure, the log's end.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::engine::{Engine, USAGE_FLUSH_EVERY};
+use crate::ports::Store as _;
+
+/// Time between two looks for memories without vectors when nobody reports one.
+const BACKLOG_EVERY: Duration = Duration::from_mins(1);
+/// Wait after the model or the store refused a batch.
+const BACKLOG_RETRY: Duration = Duration::from_secs(5);
+/// Time between two looks for what must be erased or trimmed.
+const UPKEEP_EVERY: Duration = Duration::from_mins(1);
+
+/// Starts every background task; all of them end when `stop` is cancelled.
+pub(super) fn start(
+    engine: &Arc<Engine>,
+    log_keep: Duration,
+    stop: &CancellationToken,
+    tasks: &TaskTracker,
+) {
+    let (loading, token) = (Arc::clone(engine), stop.clone());
+    tasks.spawn(async move {
+        tokio::select! {
+            () = token.cancelled() => {}
+            () = load_and_embed(&loading) => {}
+        }
+    });
+    let (flushing, token) = (Arc::clone(engine), stop.clone());
+    tasks.spawn(async move {
+        while wait(&token, USAGE_FLUSH_EVERY).await {
+            if let Err(error) = flushing.service.flush_usage().await {
+                tracing::warn!(%error, "usage notes lost");
+            }
+        }
+    });
+    let (upkeep, token) = (Arc::clone(engine), stop.clone());
+    tasks.spawn(async move {
+        while wait(&token, UPKEEP_EVERY).await {
+            keep_up(&upkeep, log_keep).await;
+        }
+    });
+}
+
+/// Waits; `false` if it is time to stop.
+async fn wait(stop: &CancellationToken, time: Duration) -> bool {
+    tokio::time::timeout(time, stop.cancelled()).await.is_err()
+}
+
+async fn load_and_embed(engine: &Engine) {
+    match engine.load().await {
+        Ok(_) => tracing::info!("indexes loaded"),
+        // What is wrong is shown by `status`; the store goes on taking memories.
+        Err(error) => tracing::error!(error = format!("{error:#}"), "indexes not loaded"),
+    }
+    let mut failed = HashSet::new();
+    loop {
+        let pause = match engine.service.embed_backlog(&mut failed).await {
+            Ok(round) if round.has_more => continue,
+            Ok(round) => {
+                if round.n_embedded > 0 {
+                    tracing::debug!(
+                        n_items = round.n_embedded,
+                        n_failed = round.n_failed,
+                        "embedded late"
+                    );
+                }
+                BACKLOG_EVERY
+            }
+            Err(error) => {
+                tracing::warn!(%error, "memories wait for their vectors");
+                BACKLOG_RETRY
+            }
+        };
+        // Either it is time, or a memory was just stored without vectors; both lead to a look.
+        let grew = tokio::time::timeout(pause, engine.service.backlog_grew()).await;
+        tracing::trace!(grew = grew.is_ok(), "look for memories without vectors");
+    }
+}
+
+async fn keep_up(engine: &Engine, log_keep: Duration) {
+    match engine.service.erase_due().await {
+        Ok(0) => {}
+        Ok(n_items) => tracing::info!(n_items, "forgotten content erased"),
+        Err(error) => tracing::warn!(%error, "forgotten content not erased yet"),
+    }
+    let keep = SignedDuration::try_from(log_keep).unwrap_or(SignedDuration::MAX);
+    let Ok(before) = engine.clock.now().checked_sub(keep) else { return };
+    match engine.store().trim_log(engine.index_watermark(), before).await {
+        Ok(0) => {}
+        Ok(n_items) => tracing::info!(n_items, "change log trimmed"),
+        Err(error) => tracing::warn!(%error, "change log not trimmed"),
+    }
+}

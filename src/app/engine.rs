@@ -1,0 +1,143 @@
+//! The daemon without its socket: store, indexes, model and use cases, wired.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::clock::{RandomIds, SystemClock};
+use crate::config::{Config, EmbedModel};
+use crate::domain::embedding::SpaceId;
+use crate::embed::{self, Queue};
+use crate::index::{EmbeddedIndex, IndexSettings};
+use crate::ports::{Clock, Embedder, Meter, Store};
+use crate::service::{Ports, Service, Settings};
+use crate::store::{RedbStore, StoreSettings};
+
+/// Directory of the derived indexes inside the data directory; may be deleted at any time.
+const INDEX_DIR: &str = "index";
+
+/// How an engine is opened.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// The data directory.
+    pub state_dir: PathBuf,
+    /// The configuration.
+    pub config: Config,
+}
+
+/// Store, indexes, model and use cases of one data directory.
+pub struct Engine {
+    /// The use cases.
+    pub service: Arc<Service>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    store: Arc<RedbStore>,
+    index: Arc<EmbeddedIndex>,
+    embedder: Option<Arc<Queue>>,
+}
+
+impl Engine {
+    /// Opens the data directory and starts the writer, the model's thread and the text committer.
+    /// Returns as soon as the store is open: call [`Engine::load`] to fill the indexes.
+    ///
+    /// # Errors
+    /// What the store or the model's configuration says; nothing is changed then.
+    pub fn open(settings: &EngineSettings, meter: Arc<dyn Meter>) -> anyhow::Result<Self> {
+        let EngineSettings { state_dir, config } = settings;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let store_settings = StoreSettings { cache_bytes: config.store.cache_bytes };
+        let store = RedbStore::open(state_dir, store_settings, clock.now())
+            .with_context(|| format!("open the store in {}", state_dir.display()))?;
+        let store = Arc::new(store);
+        let index = open_index(state_dir, config, Arc::clone(&clock));
+        store.subscribe(index.clone());
+        let embedder = open_embedder(config)?;
+        let service = Service::new(
+            Ports {
+                store: store.clone(),
+                candidates: index.clone(),
+                embedder: embedder.clone().map(|queue| queue as Arc<dyn Embedder>),
+                clock: Arc::clone(&clock),
+                ids: Arc::new(RandomIds),
+                meter,
+            },
+            service_settings(config),
+        );
+        Ok(Self { service: Arc::new(service), clock, store, index, embedder })
+    }
+
+    /// Makes the embedding space and fills the indexes from the store. Words can be searched as soon
+    /// as the attributes are read, meaning as soon as the vectors are.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    pub async fn load(&self) -> anyhow::Result<Option<SpaceId>> {
+        let space = self.service.open_space().await.context("open the embedding space")?;
+        let store: Arc<dyn Store> = self.store.clone();
+        self.index.load(store, space).await.context("load the indexes")?;
+        Ok(space)
+    }
+
+    /// Tells of the first fault after which the store takes no more writes.
+    pub fn watch_fatal(&self) -> tokio::sync::watch::Receiver<Option<String>> {
+        self.store.watch_fatal()
+    }
+
+    /// Sequence number up to which every index is on disk.
+    pub fn index_watermark(&self) -> u64 {
+        use crate::ports::Candidates as _;
+        self.index.report().text.watermark
+    }
+
+    /// The store, for upkeep.
+    pub fn store(&self) -> &RedbStore {
+        &self.store
+    }
+
+    /// Stops every thread in order: model, index, writer. Blocks; call it when no call is in flight.
+    pub fn close(&self) {
+        if let Some(embedder) = &self.embedder {
+            embedder.close();
+        }
+        self.index.close();
+        self.store.close();
+    }
+}
+
+fn open_index(state_dir: &Path, config: &Config, clock: Arc<dyn Clock>) -> Arc<EmbeddedIndex> {
+    let settings = IndexSettings {
+        graph_from: config.index.graph_from,
+        text_commit: config.index.text_commit,
+        text_buffer_bytes: config.index.text_buffer_bytes,
+    };
+    EmbeddedIndex::open(&state_dir.join(INDEX_DIR), settings, clock)
+}
+
+fn open_embedder(config: &Config) -> anyhow::Result<Option<Arc<Queue>>> {
+    let name = match config.embed.model {
+        EmbedModel::None => return Ok(None),
+        EmbedModel::Bundled => "bundled",
+        EmbedModel::Seeded => "seeded",
+    };
+    let queue = embed::start(name, config.embed.threads).context("start the embedding model")?;
+    Ok(Some(Arc::new(queue)))
+}
+
+fn service_settings(config: &Config) -> Settings {
+    Settings {
+        store_wait: config.embed.store_wait,
+        recall_deadline: config.recall.deadline,
+        recall_limit: config.recall.limit,
+        recall_tokens_max: config.recall.max_tokens,
+        ranking: config.recall.ranking.clone(),
+        decay: config.decay.clone(),
+        agent_grace: config.forget.agent_grace,
+        erase_within: config.forget.erase_within,
+        zone: jiff::tz::TimeZone::system(),
+    }
+}
+
+/// Time until the notes of what was returned are written.
+pub(super) const USAGE_FLUSH_EVERY: Duration = Duration::from_secs(5);

@@ -1,0 +1,226 @@
+//! The command line, as clap reads it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// The memory of the AI agents on this workstation.
+#[derive(Debug, Parser)]
+#[command(name = "recalld", version, about, max_term_width = 100)]
+pub struct Arguments {
+    /// Configuration file [default: `$XDG_CONFIG_HOME/recalld/config.toml`]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Socket of the daemon [default: `$XDG_RUNTIME_DIR/recalld/recalld.sock`]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// Data directory [default: `$XDG_STATE_HOME/recalld`]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the daemon
+    Serve {
+        /// Leave the session of the terminal first (used by `connect` when it starts the daemon)
+        #[arg(long, hide = true)]
+        detach: bool,
+    },
+    /// Bridge an agent's stdio to the daemon; starts the daemon where none runs
+    Connect {
+        /// Name of the agent [default: `$RECALLD_AGENT`, else what the client calls itself]
+        #[arg(long, env = "RECALLD_AGENT", value_name = "NAME")]
+        agent: Option<String>,
+        /// Never start a daemon
+        #[arg(long)]
+        no_start: bool,
+    },
+    /// Show the main job at work, in a temporary directory
+    Demo,
+    /// Show what works, what does not and why
+    Status,
+    /// Store a memory (`-` reads it from standard input)
+    Remember(RememberArguments),
+    /// Search
+    Recall(RecallArguments),
+    /// Show memories whole, by id or handle
+    Show {
+        /// Ids or handles
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+        /// Earlier versions too
+        #[arg(long)]
+        history: bool,
+    },
+    /// List memories by time, newest first
+    List(ListArguments),
+    /// Change a memory; the earlier version is kept
+    Update(UpdateArguments),
+    /// Forget memories, by id or by a filter (shown first, then asked)
+    Forget(ForgetArguments),
+    /// Check the configuration and print what is in force; exits 78 on a bad one
+    CheckConfig,
+    /// Measure recall on dialogue sets with labelled evidence
+    Eval(EvalArguments),
+    /// Print a completion script
+    Completions {
+        /// Shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Where a command looks.
+#[derive(Debug, Default, Args)]
+pub struct ScopeArguments {
+    /// Namespace or pattern like `shared/*`; may be repeated
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub namespace: Vec<String>,
+    /// Kind (fact, preference, instruction, event, procedure, task, reflection); may be repeated
+    #[arg(long, short, value_name = "KIND")]
+    pub kind: Vec<String>,
+    /// Tag; may be repeated
+    #[arg(long, short, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// Only what happened at or after this time (ISO 8601)
+    #[arg(long, value_name = "TIME")]
+    pub after: Option<String>,
+    /// Only what happened before this time (ISO 8601)
+    #[arg(long, value_name = "TIME")]
+    pub before: Option<String>,
+}
+
+/// `remember`
+#[derive(Debug, Args)]
+pub struct RememberArguments {
+    /// The text; several words are joined; `-` reads standard input
+    #[arg(required = true, value_name = "TEXT")]
+    pub text: Vec<String>,
+    /// Where it goes [default: user]
+    #[arg(long, short)]
+    pub namespace: Option<String>,
+    /// fact, preference, instruction, event, procedure, task or reflection
+    #[arg(long, short)]
+    pub kind: Option<String>,
+    /// Tag; may be repeated
+    #[arg(long, short, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// 0 to 1
+    #[arg(long, short)]
+    pub importance: Option<f64>,
+    /// When it happened (ISO 8601)
+    #[arg(long, value_name = "TIME")]
+    pub occurred_at: Option<String>,
+    /// Id or handle of the memory it replaces
+    #[arg(long, value_name = "ID")]
+    pub supersedes: Option<String>,
+    /// A JSON object
+    #[arg(long, value_name = "JSON")]
+    pub metadata: Option<String>,
+    /// Never let it fade
+    #[arg(long)]
+    pub pinned: bool,
+}
+
+/// `recall`
+#[derive(Debug, Args)]
+pub struct RecallArguments {
+    /// The question; several words are joined
+    #[arg(required = true, value_name = "QUERY")]
+    pub query: Vec<String>,
+    /// At most this many
+    #[arg(long, short)]
+    pub limit: Option<u32>,
+    /// Archived memories too
+    #[arg(long)]
+    pub archived: bool,
+    /// Superseded memories too
+    #[arg(long)]
+    pub superseded: bool,
+    /// Where
+    #[command(flatten)]
+    pub scope: ScopeArguments,
+}
+
+/// `list`
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// At most this many
+    #[arg(long, short)]
+    pub limit: Option<u32>,
+    /// Oldest first
+    #[arg(long)]
+    pub oldest: bool,
+    /// active, superseded, invalidated or archived; may be repeated
+    #[arg(long, value_name = "STATUS")]
+    pub status: Vec<String>,
+    /// Go on where the last page ended
+    #[arg(long)]
+    pub cursor: Option<String>,
+    /// Where
+    #[command(flatten)]
+    pub scope: ScopeArguments,
+}
+
+/// `update`
+#[derive(Debug, Args)]
+pub struct UpdateArguments {
+    /// Id or handle
+    pub id: String,
+    /// New text
+    #[arg(long)]
+    pub content: Option<String>,
+    /// New kind
+    #[arg(long, short)]
+    pub kind: Option<String>,
+    /// New tags, in place of the old; may be repeated
+    #[arg(long, short, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// New importance, 0 to 1
+    #[arg(long, short)]
+    pub importance: Option<f64>,
+    /// Pin or unpin
+    #[arg(long)]
+    pub pinned: Option<bool>,
+    /// When it happened (ISO 8601)
+    #[arg(long, value_name = "TIME")]
+    pub occurred_at: Option<String>,
+    /// Until when it is true (ISO 8601)
+    #[arg(long, value_name = "TIME")]
+    pub valid_to: Option<String>,
+}
+
+/// `forget`
+#[derive(Debug, Args)]
+pub struct ForgetArguments {
+    /// Ids or handles
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Everything whose text holds these exact words
+    #[arg(long, value_name = "WORDS", conflicts_with = "ids")]
+    pub query: Option<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Everything that matches
+    #[command(flatten)]
+    pub scope: ScopeArguments,
+}
+
+/// `eval`
+#[derive(Debug, Args)]
+pub struct EvalArguments {
+    /// Sets: DIR/NAME for DIR/NAME.memories.jsonl and DIR/NAME.queries.jsonl
+    #[arg(required = true, value_name = "DIR/NAME")]
+    pub sets: Vec<PathBuf>,
+    /// Keep the store here instead of in a temporary directory
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+}

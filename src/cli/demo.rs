@@ -1,0 +1,152 @@
+//! `recalld demo`: the main job at work, with a real daemon, two agents behind real bridges, and a
+//! kill in the middle. Each step checks what it shows and fails if it is not so.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "reading a JSON value by a name it does not have gives null"
+)]
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::bridged::BridgedAgent;
+use super::output::say;
+use super::session::{CliError, WAIT, call_on};
+use super::trial::{Trial, stop};
+use crate::clock::SystemClock;
+use crate::mcp::client::Client;
+use crate::ports::Clock as _;
+
+/// What the first agent stores.
+const MEMORIES: [&str; 5] = [
+    "The cat sleeps on the sofa every afternoon",
+    "Deploys to production happen on Tuesdays after the stand-up",
+    "The user prefers short answers with an example",
+    "我喜欢喝乌龙茶，不喜欢咖啡",
+    "Ticket INC-90312: the login test fails when two sessions start at once",
+];
+
+/// What the second agent asks: the question, how it is found, and a part of the memory it must find.
+const QUESTIONS: [(&str, &str, &str); 3] = [
+    ("Where does the kitten take a nap?", "by meaning", "sofa"),
+    ("乌龙茶", "by word", "乌龙茶"),
+    ("INC-90312", "by identifier", "INC-90312"),
+];
+
+/// Time between two looks whether every vector is there.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Prints steps with the time each took.
+struct Steps {
+    clock: SystemClock,
+    number: u32,
+    started: Duration,
+}
+
+impl Steps {
+    fn new() -> Self {
+        let clock = SystemClock::new();
+        let started = clock.monotonic();
+        Self { clock, number: 0, started }
+    }
+
+    fn done(&mut self, what: &str) {
+        self.number += 1;
+        let now = self.clock.monotonic();
+        let ms = now.saturating_sub(self.started).as_secs_f64() * 1e3;
+        say(&format!("{:>2}. {what}  [{ms:.1} ms]", self.number));
+        self.started = self.clock.monotonic();
+    }
+}
+
+/// Runs the demo in a temporary directory, which is removed at the end.
+pub(super) async fn run() -> Result<(), CliError> {
+    let dir = tempfile::Builder::new().prefix("recalld-demo-").tempdir()?;
+    let trial = Trial::new(dir.path())?;
+    say(&format!("recalld demo, in {}\n", dir.path().display()));
+    let mut steps = Steps::new();
+    let (mut daemon, owner) = trial.serve().await?;
+    steps.done("started the daemon: an empty store, the bundled model, no network");
+    let mut planner = BridgedAgent::connect(&trial, "planner").await?;
+    let mut reviewer = BridgedAgent::connect(&trial, "reviewer").await?;
+    steps.done("connected two agents, `planner` and `reviewer`, each through `recalld connect`");
+    let answer = planner.call("memory_store", json!({ "memories": MEMORIES })).await?;
+    let ids: Vec<String> = answer["memories"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|memory| memory["id"].as_str().map(str::to_owned))
+        .collect();
+    steps.done(&format!("planner stored {} memories; each is on disk at the answer", ids.len()));
+    wait_for_vectors(&owner).await?;
+    steps.done("the model has read them all");
+    for question in QUESTIONS {
+        ask(&mut reviewer, question, &mut steps).await?;
+    }
+    daemon.kill().await?;
+    steps.done("killed the daemon with SIGKILL, bridges still connected");
+    let (daemon, owner) = trial.serve().await?;
+    steps.done("started it again on the same directory");
+    wait_for_vectors(&owner).await?;
+    for question in QUESTIONS {
+        ask(&mut reviewer, question, &mut steps).await?;
+    }
+    let tea = ids.get(3).cloned().unwrap_or_default();
+    planner.call("memory_forget", json!({ "ids": [tea] })).await?;
+    steps.done("planner forgot the memory about tea");
+    let found = reviewer.call("memory_search", json!({ "query": "乌龙茶" })).await?;
+    expect(contents(&found).is_empty(), "a forgotten memory is not found", &found)?;
+    steps.done("reviewer asked for it again: nothing, and the answer says so");
+    stop(daemon).await?;
+    steps.done("stopped the daemon in order");
+    say("\nEverything above was checked. `recalld serve` runs the daemon for good.");
+    Ok(())
+}
+
+/// Asks a question and checks that the expected memory comes first.
+async fn ask(
+    agent: &mut BridgedAgent,
+    (question, how, part): (&str, &str, &str),
+    steps: &mut Steps,
+) -> Result<(), CliError> {
+    let answer = agent.call("memory_search", json!({ "query": question })).await?;
+    let found = contents(&answer);
+    let best = found.first().copied().unwrap_or_default();
+    expect(best.contains(part), "the right memory comes first", &answer)?;
+    let reasons: Vec<&str> = answer["memories"][0]["reasons"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    steps.done(&format!("reviewer asked \"{question}\" ({how})"));
+    say(&format!("      -> {best}\n         because {}", reasons.join(", ")));
+    Ok(())
+}
+
+fn contents(answer: &Value) -> Vec<&str> {
+    let memories = answer["memories"].as_array();
+    memories.into_iter().flatten().filter_map(|memory| memory["content"].as_str()).collect()
+}
+
+fn expect(is_so: bool, what: &str, answer: &Value) -> Result<(), CliError> {
+    if is_so { Ok(()) } else { Err(CliError::Data(format!("expected that {what}, got {answer}"))) }
+}
+
+/// Waits until every memory can be found by meaning.
+pub(super) async fn wait_for_vectors(owner: &Client) -> Result<(), CliError> {
+    let looking = async {
+        loop {
+            let status = call_on(owner, "memory_status", json!({})).await?;
+            let is_ready = status["vectors"]["ready"] == json!(true);
+            if is_ready && status["n_pending_vectors"].as_u64().unwrap_or(0) == 0 {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::time::timeout(10 * WAIT, looking)
+        .await
+        .unwrap_or_else(|_| Err(CliError::Data("the vectors did not come".to_owned())))
+}

@@ -1,0 +1,46 @@
+//! Printing to people: standard output for answers, standard error for complaints.
+
+use std::fmt::Display;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use comfy_table::{ContentArrangement, Table, presets};
+
+/// Prints an answer. A reader that went away (`| head`) is no error.
+pub fn say(text: &str) {
+    let mut out = io::stdout().lock();
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    drop(write!(out, "{text}{end}").and_then(|()| out.flush()));
+}
+
+/// Prints what went wrong.
+pub fn complain(problem: &impl Display) {
+    let problem = problem.to_string();
+    drop(writeln!(io::stderr().lock(), "recalld: {}", problem.trim_end()));
+}
+
+/// Asks a yes-or-no question; without a terminal to answer it the answer is no.
+///
+/// # Errors
+/// If the terminal cannot be read.
+pub(super) fn confirmed(question: &str) -> io::Result<bool> {
+    if !io::stdin().is_terminal() {
+        complain(&"not confirmed: say `--yes` where nobody can be asked");
+        return Ok(false);
+    }
+    let mut out = io::stdout().lock();
+    write!(out, "{question} [y/N] ")?;
+    out.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// A table as wide as the terminal.
+pub(super) fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(header.iter().copied());
+    table
+}

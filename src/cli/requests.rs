@@ -1,0 +1,121 @@
+//! From command lines to tool arguments.
+
+use std::io::Read as _;
+
+use serde_json::{Map, Value, json};
+
+use super::arguments::{
+    ForgetArguments, ListArguments, RecallArguments, RememberArguments, ScopeArguments,
+    UpdateArguments,
+};
+use super::session::CliError;
+
+/// Arguments of a tool call.
+pub(super) type ToolArguments = Map<String, Value>;
+
+/// No arguments.
+pub(super) fn none() -> ToolArguments {
+    Map::new()
+}
+
+/// `remember`; reads standard input for `-`.
+pub(super) fn remember(what: &RememberArguments) -> Result<ToolArguments, CliError> {
+    let content = match what.text.as_slice() {
+        [dash] if dash == "-" => {
+            let mut text = String::new();
+            std::io::stdin().lock().read_to_string(&mut text)?;
+            text
+        }
+        words => words.join(" "),
+    };
+    Ok(fields([
+        ("content", json!(content)),
+        ("namespace", json!(what.namespace)),
+        ("kind", json!(what.kind)),
+        ("tags", list_of(&what.tag)),
+        ("importance", json!(what.importance)),
+        ("occurred_at", json!(what.occurred_at)),
+        ("supersedes", json!(what.supersedes)),
+        ("metadata", json!(what.metadata)),
+        ("pinned", if what.pinned { json!(true) } else { Value::Null }),
+    ]))
+}
+
+/// `recall`
+pub(super) fn recall(what: &RecallArguments) -> ToolArguments {
+    let mut request = scope(&what.scope);
+    request.extend(fields([
+        ("query", json!(what.query.join(" "))),
+        ("limit", json!(what.limit)),
+        ("include_archived", json!(what.archived)),
+        ("include_superseded", json!(what.superseded)),
+    ]));
+    request
+}
+
+/// `list`
+pub(super) fn list(what: &ListArguments) -> ToolArguments {
+    let mut request = scope(&what.scope);
+    request.extend(fields([
+        ("limit", json!(what.limit)),
+        ("order", if what.oldest { json!("oldest") } else { Value::Null }),
+        ("status", list_of(&what.status)),
+        ("cursor", json!(what.cursor)),
+    ]));
+    request
+}
+
+/// `update`
+pub(super) fn update(what: &UpdateArguments) -> Result<ToolArguments, CliError> {
+    let request = fields([
+        ("content", json!(what.content)),
+        ("kind", json!(what.kind)),
+        ("tags", list_of(&what.tag)),
+        ("importance", json!(what.importance)),
+        ("pinned", json!(what.pinned)),
+        ("occurred_at", json!(what.occurred_at)),
+        ("valid_to", json!(what.valid_to)),
+    ]);
+    if request.is_empty() {
+        return Err(CliError::Usage("say what to change, for example `--content TEXT`".to_owned()));
+    }
+    let mut request = request;
+    request.insert("id".to_owned(), json!(what.id));
+    Ok(request)
+}
+
+/// `forget`
+pub(super) fn forget(what: &ForgetArguments) -> Result<ToolArguments, CliError> {
+    let mut request = scope(&what.scope);
+    if !what.ids.is_empty() && !request.is_empty() {
+        return Err(CliError::Usage("name memories by id or by a filter, not both".to_owned()));
+    }
+    request.extend(fields([("ids", list_of(&what.ids)), ("query", json!(what.query))]));
+    if request.is_empty() {
+        return Err(CliError::Usage("name memories by id or by a filter".to_owned()));
+    }
+    Ok(request)
+}
+
+fn scope(scope: &ScopeArguments) -> ToolArguments {
+    fields([
+        ("namespace", list_of(&scope.namespace)),
+        ("kinds", list_of(&scope.kind)),
+        ("tags", list_of(&scope.tag)),
+        ("after", json!(scope.after)),
+        ("before", json!(scope.before)),
+    ])
+}
+
+/// The fields that are there.
+fn fields<const N: usize>(fields: [(&str, Value); N]) -> ToolArguments {
+    fields
+        .into_iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+fn list_of(items: &[String]) -> Value {
+    if items.is_empty() { Value::Null } else { json!(items) }
+}

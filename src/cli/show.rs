@@ -1,0 +1,204 @@
+//! Answers as people read them: tables, with the reasons of each hit.
+
+use serde_json::{Value, json};
+
+use super::output::{say, table};
+
+/// Characters of a content in a table.
+const CELL_CHARS: usize = 160;
+
+/// Prints the answer as JSON if that is asked for.
+fn as_json(answer: &Value, json: bool) -> bool {
+    if json {
+        say(&format!("{answer:#}"));
+    }
+    json
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+fn cell(value: &Value) -> String {
+    let whole = text(value);
+    let short: String = whole.chars().take(CELL_CHARS).collect();
+    if short.len() < whole.len() { format!("{short}…") } else { short }
+}
+
+fn items<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
+    answer[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn remarks(answer: &Value) {
+    for name in ["degraded", "warnings", "notes"] {
+        for remark in items(answer, name) {
+            say(&format!("{name}: {}", text(remark)));
+        }
+    }
+}
+
+fn when(memory: &Value) -> String {
+    let time = [&memory["occurred_at"], &memory["created_at"]].into_iter().find(|t| t.is_string());
+    time.map(text).unwrap_or_default().chars().take(16).collect()
+}
+
+/// `remember`
+pub(super) fn stored(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    for memory in items(answer, "memories") {
+        let mut line = format!("{} {}", text(&memory["status"]), text(&memory["id"]));
+        for (name, words) in [("redacted", "redacted"), ("changed", "changed")] {
+            let what: Vec<String> = items(memory, name).iter().map(text).collect();
+            if !what.is_empty() {
+                line.push_str(&format!(", {words}: {}", what.join(", ")));
+            }
+        }
+        if memory["embedded"] == json!(false) {
+            line.push_str(" (found by words; its vector follows)");
+        }
+        say(&line);
+    }
+    remarks(answer);
+}
+
+/// `recall`
+pub(super) fn found(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    let hits = items(answer, "memories");
+    if hits.is_empty() {
+        say("nothing remembered answers this");
+    } else {
+        let mut rows = table(&["handle", "score", "memory", "when", "why"]);
+        for hit in hits {
+            let reasons: Vec<String> = items(hit, "reasons").iter().map(text).collect();
+            rows.add_row([
+                text(&hit["handle"]),
+                text(&hit["score"]),
+                cell(&hit["content"]),
+                when(hit),
+                reasons.join("\n"),
+            ]);
+        }
+        say(&rows.to_string());
+    }
+    if let Some(n) = answer["n_below_threshold"].as_u64() {
+        say(&format!("{n} more were too unlike the question"));
+    }
+    remarks(answer);
+}
+
+/// `list`
+pub(super) fn listed(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    let mut rows = table(&["handle", "kind", "namespace", "memory", "when"]);
+    for memory in items(answer, "memories") {
+        rows.add_row([
+            text(&memory["handle"]),
+            text(&memory["kind"]),
+            text(&memory["namespace"]),
+            cell(&memory["content"]),
+            when(memory),
+        ]);
+    }
+    say(&rows.to_string());
+    if let Some(cursor) = answer["next_cursor"].as_str() {
+        say(&format!("more: --cursor {cursor}"));
+    }
+    remarks(answer);
+}
+
+/// `show`
+pub(super) fn whole(memories: &[Value], json: bool) {
+    if as_json(&json!({ "memories": memories }), json) {
+        return;
+    }
+    for memory in memories {
+        let mut rows = table(&["field", "value"]);
+        for (name, value) in memory.as_object().into_iter().flatten() {
+            if name != "content" && name != "history" && !value.is_null() {
+                rows.add_row([name.clone(), text(value)]);
+            }
+        }
+        say(&format!("{}\n{rows}", text(&memory["content"])));
+        for version in items(memory, "history") {
+            say(&format!(
+                "version {} ({}): {}",
+                text(&version["version"]),
+                text(&version["updated_at"]),
+                text(&version["content"])
+            ));
+        }
+    }
+}
+
+/// `update`
+pub(super) fn updated(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    let changed: Vec<String> = items(answer, "changed").iter().map(text).collect();
+    say(&if changed.is_empty() {
+        "nothing to change: it says so already".to_owned()
+    } else {
+        format!("changed {}", changed.join(", "))
+    });
+    remarks(answer);
+}
+
+/// What a filtered `forget` would take.
+pub(super) fn preview(answer: &Value) {
+    say(&format!("{} memories match, the first of them:", text(&answer["n_matching"])));
+    for memory in items(answer, "memories") {
+        say(&format!("  {} {}", text(&memory["handle"]), cell(&memory["content"])));
+    }
+}
+
+/// `forget`
+pub(super) fn forgotten(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    say(&format!(
+        "forgotten: {}; the last byte is gone by {}",
+        items(answer, "forgotten").len(),
+        text(&answer["erase_by"])
+    ));
+    for reference in items(answer, "missing") {
+        say(&format!("not found: {}", text(reference)));
+    }
+    remarks(answer);
+}
+
+/// `status`
+pub(super) fn status(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    let mut parts = table(&["part", "state", "since", "because"]);
+    for part in items(answer, "parts") {
+        parts.add_row(["name", "state", "since", "because"].map(|name| text(&part[name])));
+    }
+    say(&format!("recalld {}\n{parts}", text(&answer["version"])));
+    let mut facts = table(&["fact", "value"]);
+    for (name, value) in answer.as_object().into_iter().flatten() {
+        if !matches!(name.as_str(), "parts" | "version" | "notes" | "counters") {
+            facts.add_row([name.clone(), text(value)]);
+        }
+    }
+    say(&facts.to_string());
+    let counters = answer["counters"].as_object().into_iter().flatten();
+    let counters: Vec<String> =
+        counters.filter(|(_, n)| **n != json!(0)).map(|(name, n)| format!("{name} {n}")).collect();
+    say(&format!("since the start: {}", counters.join(", ")));
+    remarks(answer);
+}

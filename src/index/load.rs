@@ -1,0 +1,204 @@
+//! Fills the indexes from the store at start, while commits go on arriving.
+//!
+//! The rule everywhere: first note from now on what commits touch, then take the snapshot, then
+//! add what it holds except what was touched. A commit that was delivered before the noting began
+//! is in the snapshot; one delivered later is newer than the snapshot or equal to it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::commits::{Replay, Shared};
+use super::{EmbeddedIndex, Progress, TextProgress, VectorProgress, blocking};
+use crate::domain::embedding::SpaceId;
+use crate::domain::id::MemoryId;
+use crate::domain::limits::SCAN_PAGE;
+use crate::domain::memory::Memory;
+use crate::ports::{IndexError, Snapshot, Store};
+
+impl EmbeddedIndex {
+    /// Fills the catalog, then the text index (by replaying the log from where it was, or anew)
+    /// and the rows of `space`. May be called again, after an error or with another space.
+    ///
+    /// # Errors
+    /// [`IndexError::Store`] when the store cannot be read; searches then answer with it too.
+    pub async fn load(
+        &self,
+        store: Arc<dyn Store>,
+        space: Option<SpaceId>,
+    ) -> Result<(), IndexError> {
+        let _alone = self.pass.lock().await;
+        *self.store.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
+            Some(Arc::downgrade(&store));
+        self.report_progress(|progress| progress.failed = None);
+        let loaded = self.load_all(store.as_ref(), space).await;
+        self.report_progress(|progress| progress.failed = loaded.as_ref().err().cloned());
+        loaded
+    }
+
+    async fn load_all(&self, store: &dyn Store, space: Option<SpaceId>) -> Result<(), IndexError> {
+        if !self.progress.borrow().catalog {
+            self.load_catalog(store).await?;
+        }
+        let text = async {
+            let is_ready = self.progress.borrow().text == TextProgress::Ready;
+            if is_ready { Ok(()) } else { self.recover_text(store).await }
+        };
+        let vectors = async {
+            let is_loaded = self.progress.borrow().vectors == VectorProgress::of(space);
+            if is_loaded { Ok(()) } else { self.load_vectors(store, space).await }
+        };
+        // Neither waits for the other, and a failure of one does not stop the other.
+        let (text, vectors) = futures::future::join(text, vectors).await;
+        text.and(vectors)
+    }
+
+    async fn load_catalog(&self, store: &dyn Store) -> Result<(), IndexError> {
+        let snapshot = store.snapshot().await?;
+        let mut after = None;
+        while let Some(page) = next_page(snapshot.as_ref(), &mut after).await? {
+            self.on_thread("catalog", move |shared| {
+                let mut known = shared.write();
+                for memory in &page {
+                    known.load(&shared.vectors, memory);
+                }
+            })
+            .await?;
+        }
+        self.shared.write().touched = None;
+        self.report_progress(|progress| progress.catalog = true);
+        Ok(())
+    }
+
+    async fn load_vectors(
+        &self,
+        store: &dyn Store,
+        space: Option<SpaceId>,
+    ) -> Result<(), IndexError> {
+        self.report_progress(|progress| progress.vectors = VectorProgress::Loading);
+        if let Some(space) = space {
+            self.on_thread("vector", move |shared| {
+                shared.vectors.begin(space, &shared.read().catalog);
+            })
+            .await?;
+            let snapshot = store.snapshot().await?;
+            let mut after = None;
+            loop {
+                let page = snapshot.scan_vectors(space, after, SCAN_PAGE).await?;
+                let Some((last, _)) = page.last() else { break };
+                after = Some(*last);
+                self.on_thread("vector", move |shared| {
+                    shared.vectors.load(&shared.read().catalog, &page);
+                })
+                .await?;
+            }
+            self.shared.vectors.end_pass();
+        }
+        self.report_progress(|progress| progress.vectors = VectorProgress::of(space));
+        Ok(())
+    }
+
+    /// Brings the text index up to the store: by the log if it reaches back far enough, else by
+    /// putting everything again.
+    pub(super) async fn recover_text(&self, store: &dyn Store) -> Result<(), IndexError> {
+        let snapshot = store.snapshot().await?;
+        let text = &self.shared.text;
+        let watermark = text.watermark();
+        let log_reaches = snapshot.log_start() <= watermark + 1;
+        // An index ahead of the store belongs to another one (a backup was restored).
+        if text.needs_rebuild() || !log_reaches || watermark > snapshot.sequence() {
+            drop(snapshot);
+            self.rebuild_text(store).await?;
+        } else {
+            self.replay_text(snapshot.as_ref(), watermark).await?;
+        }
+        self.report_progress(|progress| progress.text = TextProgress::Ready);
+        Ok(())
+    }
+
+    /// Puts again what the log says has changed since `watermark`, as it is in the snapshot.
+    async fn replay_text(&self, snapshot: &dyn Snapshot, watermark: u64) -> Result<(), IndexError> {
+        let mut known_to = watermark;
+        loop {
+            let entries = snapshot.log(known_to, SCAN_PAGE).await?;
+            let Some(last) = entries.last().map(|entry| entry.sequence) else { break };
+            let mut seen = HashSet::new();
+            let ids: Vec<MemoryId> =
+                entries.iter().map(|entry| entry.id).filter(|id| seen.insert(*id)).collect();
+            let memories = snapshot.memories(ids.clone()).await?;
+            self.on_thread("text", move |shared| {
+                shared.replay_page(&ids, &memories, last);
+            })
+            .await?;
+            known_to = last;
+        }
+        *self.shared.replay() = None;
+        Ok(())
+    }
+
+    /// Puts every memory again. The text index itself keeps what commits bring meanwhile apart
+    /// from what the scan brings, by their sequence numbers.
+    async fn rebuild_text(&self, store: &dyn Store) -> Result<(), IndexError> {
+        *self.shared.replay() = None;
+        self.report_progress(|progress| progress.text = TextProgress::Rebuilding);
+        self.on_thread("text", |shared| shared.text.start_rebuild()).await?;
+        let snapshot = store.snapshot().await?;
+        let sequence = snapshot.sequence();
+        let mut after = None;
+        while let Some(page) = next_page(snapshot.as_ref(), &mut after).await? {
+            self.on_thread("text", move |shared| {
+                for memory in &page {
+                    shared.text.put(memory, sequence);
+                }
+            })
+            .await?;
+        }
+        // On disk at once, so that a crash soon after does not mean all of this again.
+        self.on_thread("text", move |shared| {
+            shared.text.finish_rebuild(sequence);
+            shared.text.flush();
+        })
+        .await
+    }
+
+    /// Runs a step that locks or computes off the runtime's threads.
+    pub(super) async fn on_thread<T: Send + 'static>(
+        &self,
+        arm: &'static str,
+        step: impl FnOnce(&Shared) -> T + Send + 'static,
+    ) -> Result<T, IndexError> {
+        let shared = Arc::clone(&self.shared);
+        blocking(arm, move || step(&shared)).await
+    }
+
+    fn report_progress(&self, change: impl FnOnce(&mut Progress)) {
+        self.progress.send_modify(change);
+    }
+}
+
+impl Shared {
+    /// Applies a page of the log, as the snapshot has its memories, unless a commit came first.
+    fn replay_page(&self, ids: &[MemoryId], memories: &[Option<Memory>], last: u64) {
+        let mut replay = self.replay();
+        let Some(Replay { known_to, touched }) = replay.as_mut() else { return };
+        for (id, memory) in ids.iter().zip(memories) {
+            match memory {
+                _ if touched.contains(id) => {}
+                Some(memory) => self.text.put(memory, last),
+                None => self.text.remove(*id, last),
+            }
+        }
+        *known_to = last;
+        drop(replay);
+    }
+}
+
+/// The next page of all memories.
+pub(super) async fn next_page(
+    snapshot: &dyn Snapshot,
+    after: &mut Option<MemoryId>,
+) -> Result<Option<Vec<Memory>>, IndexError> {
+    let page = snapshot.scan(*after, SCAN_PAGE).await?;
+    let Some(last) = page.last() else { return Ok(None) };
+    *after = Some(last.id);
+    Ok(Some(page))
+}

@@ -1,0 +1,227 @@
+//! A store in a directory of its own, and short ways to use it.
+
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+use crate::clock::SeededIds;
+use crate::domain::change::{
+    Committed, Forget, Forgotten, NewMemory, Patch, Remember, Remembered, RequestKey, Revise,
+    Revised,
+};
+use crate::domain::embedding::{Embedded, Languages, ModelIdentity, SpaceId};
+use crate::domain::id::MemoryId;
+use crate::domain::identity::Actor;
+use crate::domain::memory::{Kind, Memory, Metadata, Origin};
+use crate::domain::namespace::Namespace;
+use crate::ports::{CommitListener, Ids, Snapshot, Store, StoreError};
+use crate::store::batch::Batch;
+use crate::store::records::MemoryRecord;
+use crate::store::{RedbStore, StoreSettings};
+
+pub(super) const SETTINGS: StoreSettings = StoreSettings { cache_bytes: 4 << 20 };
+
+/// A moment, in seconds from the time at which every fixture starts.
+pub(super) fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_700_000_000 + second).unwrap()
+}
+
+/// Keeps what it is told.
+#[derive(Default)]
+pub(super) struct Listener(pub(super) Mutex<Vec<Committed>>);
+
+impl CommitListener for Listener {
+    fn committed(&self, changes: &[Committed]) {
+        self.0.lock().unwrap().extend_from_slice(changes);
+    }
+}
+
+pub(super) struct Fixture {
+    pub(super) dir: TempDir,
+    pub(super) store: Arc<RedbStore>,
+    pub(super) listener: Arc<Listener>,
+    ids: SeededIds,
+}
+
+impl Fixture {
+    pub(super) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Arc::new(RedbStore::open(dir.path(), SETTINGS, at(0)).unwrap());
+        let listener = Arc::new(Listener::default());
+        store.subscribe(Arc::clone(&listener) as Arc<dyn CommitListener>);
+        Self { dir, store, listener, ids: SeededIds::new(7) }
+    }
+
+    /// Closes the store and opens it again.
+    pub(super) fn reopen(&mut self) {
+        self.store.close();
+        self.store = Arc::new(RedbStore::open(self.dir.path(), SETTINGS, at(0)).unwrap());
+        self.store.subscribe(Arc::clone(&self.listener) as Arc<dyn CommitListener>);
+    }
+
+    /// A fact of the namespace `user`, not stored yet.
+    pub(super) fn fact(&self, content: &str) -> NewMemory {
+        NewMemory {
+            id: self.ids.next_id(at(0)),
+            namespace: Namespace::user(),
+            content: Arc::from(content),
+            kind: Kind::Fact,
+            tags: Vec::new(),
+            metadata: Metadata::new(),
+            session: None,
+            agent: None,
+            occurred_at: None,
+            importance: 0.5,
+            pinned: false,
+            origin: Origin::Stated,
+            supersedes: None,
+            embedded: None,
+        }
+    }
+
+    pub(super) fn unknown_id(&self) -> MemoryId {
+        self.ids.next_id(at(0))
+    }
+
+    pub(super) async fn remember(&self, memories: Vec<NewMemory>, second: i64) -> Vec<Remembered> {
+        self.try_remember(memories, None, second).await.unwrap()
+    }
+
+    pub(super) async fn try_remember(
+        &self,
+        memories: Vec<NewMemory>,
+        request: Option<RequestKey>,
+        second: i64,
+    ) -> Result<Vec<Remembered>, StoreError> {
+        self.store
+            .remember(Remember { memories, request, actor: Actor::Owner, at: at(second) })
+            .await
+    }
+
+    pub(super) async fn remember_one(&self, new: NewMemory, second: i64) -> Remembered {
+        self.remember(vec![new], second).await.remove(0)
+    }
+
+    /// Stores a fact and returns its id.
+    pub(super) async fn store_fact(&self, content: &str, second: i64) -> MemoryId {
+        self.remember_one(self.fact(content), second).await.id
+    }
+
+    pub(super) async fn revise(&self, id: MemoryId, patch: Patch, second: i64) -> Revised {
+        self.store
+            .revise(Revise {
+                id,
+                patch,
+                embedded: None,
+                request: None,
+                actor: Actor::Owner,
+                at: at(second),
+            })
+            .await
+            .unwrap()
+    }
+
+    /// Changes a record in a way that no request can, as a new version of it.
+    pub(super) async fn rewrite<F>(&self, id: MemoryId, change: F)
+    where
+        F: Fn(&mut MemoryRecord) + Send + 'static,
+    {
+        let rewrite = move |batch: &mut Batch<'_>| {
+            let old = batch.load(id)?.unwrap();
+            let mut new = old.clone();
+            new.record.version += 1;
+            change(&mut new.record);
+            batch.replace(&old, &new)
+        };
+        self.store.writer.write(rewrite).await.unwrap();
+    }
+
+    /// The stored record of a memory.
+    pub(super) async fn record(&self, id: MemoryId) -> MemoryRecord {
+        let load = move |batch: &mut Batch<'_>| Ok(batch.load(id)?.unwrap().record);
+        self.store.writer.write(load).await.unwrap()
+    }
+
+    /// Forgets, restorable for `grace` seconds if there is one; erased 1,000 seconds later at most.
+    pub(super) async fn forget(
+        &self,
+        ids: &[MemoryId],
+        grace: Option<i64>,
+        second: i64,
+    ) -> Forgotten {
+        self.store.forget(forget_request(ids, grace, second)).await.unwrap()
+    }
+
+    pub(super) async fn snapshot(&self) -> Arc<dyn Snapshot> {
+        self.store.snapshot().await.unwrap()
+    }
+
+    pub(super) async fn get(&self, id: MemoryId) -> Option<Memory> {
+        self.snapshot().await.memories(vec![id]).await.unwrap().remove(0)
+    }
+
+    pub(super) async fn n_memories(&self) -> u64 {
+        self.store.report().await.unwrap().n_memories
+    }
+
+    /// (operation, id, version, fields) of every log entry.
+    pub(super) async fn log(&self) -> Vec<(String, MemoryId, u64, Vec<String>)> {
+        let entries = self.snapshot().await.log(0, usize::MAX).await.unwrap();
+        entries.into_iter().map(|e| (e.operation, e.id, e.version, e.fields)).collect()
+    }
+
+    /// Proves that the tables agree, before and after closing.
+    pub(super) async fn finish(mut self) {
+        self.check().await;
+        self.reopen();
+        self.check().await;
+    }
+
+    pub(super) async fn check(&self) {
+        let found = self.store.verify().await.unwrap();
+        assert_eq!(found.violations, Vec::<String>::new());
+    }
+}
+
+pub(super) fn forget_request(ids: &[MemoryId], grace: Option<i64>, second: i64) -> Forget {
+    Forget {
+        ids: ids.to_vec(),
+        restorable_until: grace.map(|grace| at(second + grace)),
+        erase_by: at(second + 1_000),
+        request: None,
+        actor: Actor::Owner,
+        at: at(second),
+    }
+}
+
+pub(super) fn tags(tags: &[&str]) -> Vec<String> {
+    tags.iter().map(|tag| (*tag).to_owned()).collect()
+}
+
+pub(super) fn key(text: &str) -> RequestKey {
+    RequestKey { uid: 1000, actor: "agent/a".to_owned(), key: text.to_owned() }
+}
+
+/// A model of 4 dimensions.
+pub(super) fn model(name: &str) -> ModelIdentity {
+    ModelIdentity {
+        name: name.to_owned(),
+        dimension: 4,
+        tokens_max: 128,
+        pooling: "mean".to_owned(),
+        normalised: true,
+        query_prefix: String::new(),
+        document_prefix: String::new(),
+        weights_hash: "w".to_owned(),
+        tokenizer_hash: "t".to_owned(),
+        text_template: "1".to_owned(),
+        languages: Languages::All,
+    }
+}
+
+/// Vectors of `n_chunks` chunks that tell `seed`.
+pub(super) fn embedded(space: SpaceId, seed: u16, n_chunks: u16) -> Embedded {
+    let vector = |chunk| Arc::from([f32::from(seed), f32::from(chunk), 0.0, 1.0]);
+    Embedded { space, chunks: (0..n_chunks).map(vector).collect() }
+}

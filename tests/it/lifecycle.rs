@@ -1,0 +1,82 @@
+//! Starting, stopping, restarting, and refusing to.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::daemon::{Home, eventually, program};
+
+#[tokio::test]
+async fn what_one_agent_stores_another_recalls_before_and_after_a_restart() {
+    let home = Home::new();
+    let daemon = home.serve().await;
+    let writer = home.agent("writer").await;
+    writer.store("The staging database password rotates every second Friday").await;
+    writer.store("我喜欢喝乌龙茶").await;
+    writer.store("Ticket INC-90312 tracks the flaky login test").await;
+    let reader = home.agent("reader").await;
+    for query in ["staging database", "乌龙", "INC-90312"] {
+        assert_eq!(reader.recall(query).await.len(), 1, "{query}");
+    }
+    assert!(daemon.stop().await.success());
+    let daemon = home.serve().await;
+    let reader = home.agent("reader").await;
+    for query in ["staging database", "乌龙", "INC-90312"] {
+        assert_eq!(reader.recall(query).await.len(), 1, "{query} after the restart");
+    }
+    assert!(daemon.stop().await.success());
+    assert!(!home.socket().exists(), "the socket goes with the daemon");
+}
+
+#[tokio::test]
+async fn a_second_daemon_on_the_same_store_is_refused_with_the_reason() {
+    let home = Home::new();
+    let _daemon = home.serve().await;
+    let second = std::process::Command::new(program())
+        .env_clear()
+        .env("HOME", home.path(""))
+        .args(["serve", "--state-dir"])
+        .arg(home.state())
+        .arg("--socket")
+        .arg(home.path("other.sock"))
+        .output()
+        .unwrap();
+    assert!(!second.status.success());
+    let message = String::from_utf8_lossy(&second.stderr);
+    assert!(message.contains(&*home.state().to_string_lossy()), "{message}");
+}
+
+#[tokio::test]
+async fn a_bad_configuration_names_every_problem_and_exits_with_78() {
+    let home = Home::with_config("[store]\ncache_mb = \"big\"\n[recal]\nlimit = 3\n");
+    for command in ["serve", "check-config"] {
+        let output = home.run(&[command]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(78), "{command}: {message}");
+        for part in ["store.cache_mb", "recal", "recall"] {
+            assert!(message.contains(part), "{command}: `{part}` in {message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_a_stop_that_hangs() {
+    let home = Home::new().expect_log("stopping at once").expect_log("still in flight");
+    let mut daemon = home.serve().await;
+    daemon.signal(Signal::TERM);
+    daemon.signal(Signal::INT);
+    eventually("the daemon stops", async || daemon.exited()).await;
+    let again = home.serve().await;
+    assert!(again.stop().await.success());
+}
+
+#[tokio::test]
+async fn status_says_what_works_and_what_the_model_cannot_read() {
+    let home = Home::new();
+    let _daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    let status = agent.must("memory_status", json!({})).await;
+    assert!(status.to_string().contains("English only"), "{status}");
+    let owner = home.run(&["status"]);
+    assert!(owner.status.success());
+    assert!(String::from_utf8_lossy(&owner.stdout).contains("vectors"));
+}
