@@ -6,5 +6,5 @@ use clap::Parser as _;
 use recalld::cli::Arguments;
 
 fn main() -> ExitCode {
-    recalld::app::run(Arguments::parse())
+    recalld::app::run(&Arguments::parse())
 }

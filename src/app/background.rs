@@ -13,15 +13,15 @@ use super::engine::{Engine, USAGE_FLUSH_EVERY};
 use crate::ports::{ParityReport, Store as _};
 
 /// Time between two looks for memories without vectors when nobody reports one.
-const BACKLOG_EVERY: Duration = Duration::from_secs(60);
+const BACKLOG_EVERY: Duration = Duration::from_mins(1);
 /// Wait after the model or the store refused a batch.
 const BACKLOG_RETRY: Duration = Duration::from_secs(5);
 /// Time between two looks for what must be erased or trimmed.
-const UPKEEP_EVERY: Duration = Duration::from_secs(60);
+const UPKEEP_EVERY: Duration = Duration::from_mins(1);
 /// Time between two comparisons of the indexes with the store.
 const PARITY_EVERY: Duration = Duration::from_hours(24);
 /// Time between two looks whether an index was lost meanwhile.
-const PARITY_LOOK_EVERY: Duration = Duration::from_secs(60);
+const PARITY_LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// Starts every background task; all of them end when `stop` is cancelled.
 pub(super) fn start(

@@ -20,7 +20,7 @@ use crate::telemetry::{self, LogSettings};
 const EXIT_CONFIG: u8 = 78;
 
 /// Carries out a command line.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: &Arguments) -> ExitCode {
     if let Command::Completions { shell } = arguments.command {
         return cli::completions(shell);
     }
@@ -40,13 +40,22 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let outcome = match &arguments.command {
         Command::Serve { detach } => serve(&loaded, *detach),
         Command::Connect { agent, no_start } => {
-            connect::connect(&arguments, &loaded, agent.as_deref(), *no_start)
+            connect::connect(arguments, &loaded, agent.as_deref(), *no_start)
         }
         Command::CheckConfig => {
             cli::say(&config::render_check(&loaded));
             Ok(ExitCode::SUCCESS)
         }
-        _ => Ok(cli::run(&arguments, &loaded.socket_candidates)),
+        Command::Demo
+        | Command::Status
+        | Command::Remember(_)
+        | Command::Recall(_)
+        | Command::Show { .. }
+        | Command::List(_)
+        | Command::Update(_)
+        | Command::Forget(_)
+        | Command::Eval(_)
+        | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),
     };
     outcome.unwrap_or_else(|error| {
         cli::complain(&format!("{error:#}"));

@@ -30,7 +30,7 @@ const RUNTIME_THREADS: usize = 2;
 ///
 /// # Errors
 /// If it cannot start (store, socket), or if the store failed while it ran.
-pub fn serve(loaded: &Loaded, detach: bool) -> anyhow::Result<()> {
+pub(super) fn serve(loaded: &Loaded, detach: bool) -> anyhow::Result<()> {
     if detach && let Err(error) = bridge::detach() {
         // Fails only for a process that leads a group already: then it is detached enough.
         tracing::debug!(%error, "already leads a session");

@@ -8,13 +8,13 @@ use clap::{Args, Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(name = "recalld", version, about, max_term_width = 100)]
 pub struct Arguments {
-    /// Configuration file [default: $XDG_CONFIG_HOME/recalld/config.toml]
+    /// Configuration file [default: `$XDG_CONFIG_HOME/recalld/config.toml`]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Socket of the daemon [default: $XDG_RUNTIME_DIR/recalld/recalld.sock]
+    /// Socket of the daemon [default: `$XDG_RUNTIME_DIR/recalld/recalld.sock`]
     #[arg(long, global = true, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// Data directory [default: $XDG_STATE_HOME/recalld]
+    /// Data directory [default: `$XDG_STATE_HOME/recalld`]
     #[arg(long, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// Print JSON instead of tables
@@ -36,7 +36,7 @@ pub enum Command {
     },
     /// Bridge an agent's stdio to the daemon; starts the daemon where none runs
     Connect {
-        /// Name of the agent [default: $RECALLD_AGENT, else what the client calls itself]
+        /// Name of the agent [default: `$RECALLD_AGENT`, else what the client calls itself]
         #[arg(long, env = "RECALLD_AGENT", value_name = "NAME")]
         agent: Option<String>,
         /// Never start a daemon

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
+use serde_json::Value;
 
 pub use arguments::{Arguments, Command};
 pub use output::{complain, say};
@@ -52,39 +53,27 @@ pub fn run(arguments: &Arguments, sockets: &[PathBuf]) -> ExitCode {
 
 async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), CliError> {
     let json = arguments.json;
-    match &arguments.command {
-        Command::Demo => demo::run().await,
-        Command::Eval(what) => eval::run(what, json).await,
-        Command::Status => {
-            show::status(&session::call(sockets, "memory_status", requests::none()).await?, json)
-        }
-        Command::Remember(what) => {
-            let request = requests::remember(what)?;
-            show::stored(&session::call(sockets, "memory_store", request).await?, json)
-        }
-        Command::Recall(what) => {
-            let request = requests::recall(what);
-            show::found(&session::call(sockets, "memory_search", request).await?, json)
-        }
+    let (tool, request, show): (_, _, fn(&Value, bool)) = match &arguments.command {
+        Command::Demo => return demo::run().await,
+        Command::Eval(what) => return eval::run(what, json).await,
+        Command::Forget(what) => return forget(sockets, what, json).await,
         Command::Show { ids, history } => {
-            let memories = session::get_whole(sockets, ids, *history).await?;
-            show::whole(&memories, json)
+            show::whole(&session::get_whole(sockets, ids, *history).await?, json);
+            return Ok(());
         }
-        Command::List(what) => {
-            let request = requests::list(what);
-            show::listed(&session::call(sockets, "memory_list", request).await?, json)
-        }
-        Command::Update(what) => {
-            let request = requests::update(what)?;
-            show::updated(&session::call(sockets, "memory_update", request).await?, json)
-        }
-        Command::Forget(what) => forget(sockets, what, json).await,
+        Command::Status => ("memory_status", requests::none(), show::status),
+        Command::Remember(what) => ("memory_store", requests::remember(what)?, show::stored),
+        Command::Recall(what) => ("memory_search", requests::recall(what), show::found),
+        Command::List(what) => ("memory_list", requests::list(what), show::listed),
+        Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
         // The composition root carries these out before it comes here.
         Command::Serve { .. }
         | Command::Connect { .. }
         | Command::CheckConfig
-        | Command::Completions { .. } => Ok(()),
-    }
+        | Command::Completions { .. } => return Ok(()),
+    };
+    show(&session::call(sockets, tool, request).await?, json);
+    Ok(())
 }
 
 /// By id at once; by filter only after the person has seen what would go.
@@ -98,10 +87,11 @@ async fn forget(
         request.insert("dry_run".to_owned(), true.into());
         let preview = session::call(sockets, "memory_forget", request.clone()).await?;
         let Some(token) = preview.get("confirm").cloned() else {
-            return show::forgotten(&preview, json);
+            show::forgotten(&preview, json);
+            return Ok(());
         };
         if !what.yes {
-            show::preview(&preview)?;
+            show::preview(&preview);
             if !output::confirmed("Forget them all?")? {
                 return Ok(());
             }
@@ -109,5 +99,6 @@ async fn forget(
         request.remove("dry_run");
         request.insert("confirm".to_owned(), token);
     }
-    show::forgotten(&session::call(sockets, "memory_forget", request).await?, json)
+    show::forgotten(&session::call(sockets, "memory_forget", request).await?, json);
+    Ok(())
 }

@@ -10,7 +10,7 @@ use super::requests::ToolArguments;
 use crate::mcp::client::{Client, ClientError, Hello};
 
 /// Longest wait of a person for an answer.
-pub(super) const WAIT: Duration = Duration::from_secs(60);
+pub(super) const WAIT: Duration = Duration::from_mins(1);
 
 /// Exit code for a daemon that does not answer (`EX_UNAVAILABLE` of `sysexits.h`).
 const EXIT_UNAVAILABLE: u8 = 69;
@@ -101,18 +101,27 @@ pub(super) async fn get_whole(
     let mut memories = Vec::with_capacity(ids.len());
     for id in ids {
         let first = json!({ "ids": [id], "history": history });
-        let mut answer = call_on(&client, "memory_get", first).await?;
-        let mut memory = answer["memories"][0].take();
-        while let Some(offset) = memory["next_offset"].as_u64() {
+        let mut memory = first_memory(call_on(&client, "memory_get", first).await?);
+        while let Some(offset) = memory.get("next_offset").and_then(Value::as_u64) {
             let more = json!({ "ids": [id], "offset": offset });
-            let mut answer = call_on(&client, "memory_get", more).await?;
-            let mut next = answer["memories"][0].take();
-            let head = memory["content"].as_str().unwrap_or_default();
-            let tail = next["content"].as_str().unwrap_or_default();
-            memory["content"] = json!(format!("{head}{tail}"));
-            memory["next_offset"] = next["next_offset"].take();
+            let next = first_memory(call_on(&client, "memory_get", more).await?);
+            let text = |part: &ToolArguments| {
+                part.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
+            let content = text(&memory) + &text(&next);
+            memory.insert("content".to_owned(), content.into());
+            memory.insert("next_offset".to_owned(), next.get("next_offset").cloned().into());
         }
-        memories.push(memory);
+        memory.remove("truncated");
+        memories.push(Value::Object(memory));
     }
     Ok(memories)
+}
+
+/// The first memory of an answer, as its fields.
+fn first_memory(mut answer: Value) -> ToolArguments {
+    match answer.pointer_mut("/memories/0").map(Value::take) {
+        Some(Value::Object(fields)) => fields,
+        _ => ToolArguments::new(),
+    }
 }

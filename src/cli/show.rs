@@ -3,9 +3,6 @@
 use serde_json::{Value, json};
 
 use super::output::{say, table};
-use super::session::CliError;
-
-type Shown = Result<(), CliError>;
 
 /// Characters of a content in a table.
 const CELL_CHARS: usize = 160;
@@ -22,7 +19,7 @@ fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }
 
@@ -50,9 +47,9 @@ fn when(memory: &Value) -> String {
 }
 
 /// `remember`
-pub(super) fn stored(answer: &Value, json: bool) -> Shown {
+pub(super) fn stored(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     for memory in items(answer, "memories") {
         let mut line = format!("{} {}", text(&memory["status"]), text(&memory["id"]));
@@ -68,13 +65,12 @@ pub(super) fn stored(answer: &Value, json: bool) -> Shown {
         say(&line);
     }
     remarks(answer);
-    Ok(())
 }
 
 /// `recall`
-pub(super) fn found(answer: &Value, json: bool) -> Shown {
+pub(super) fn found(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     let hits = items(answer, "memories");
     if hits.is_empty() {
@@ -97,13 +93,12 @@ pub(super) fn found(answer: &Value, json: bool) -> Shown {
         say(&format!("{n} more were too unlike the question"));
     }
     remarks(answer);
-    Ok(())
 }
 
 /// `list`
-pub(super) fn listed(answer: &Value, json: bool) -> Shown {
+pub(super) fn listed(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     let mut rows = table(&["handle", "kind", "namespace", "memory", "when"]);
     for memory in items(answer, "memories") {
@@ -120,13 +115,12 @@ pub(super) fn listed(answer: &Value, json: bool) -> Shown {
         say(&format!("more: --cursor {cursor}"));
     }
     remarks(answer);
-    Ok(())
 }
 
 /// `show`
-pub(super) fn whole(memories: &[Value], json: bool) -> Shown {
+pub(super) fn whole(memories: &[Value], json: bool) {
     if as_json(&json!({ "memories": memories }), json) {
-        return Ok(());
+        return;
     }
     for memory in memories {
         let mut rows = table(&["field", "value"]);
@@ -145,13 +139,12 @@ pub(super) fn whole(memories: &[Value], json: bool) -> Shown {
             ));
         }
     }
-    Ok(())
 }
 
 /// `update`
-pub(super) fn updated(answer: &Value, json: bool) -> Shown {
+pub(super) fn updated(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     let changed: Vec<String> = items(answer, "changed").iter().map(text).collect();
     say(&if changed.is_empty() {
@@ -159,40 +152,40 @@ pub(super) fn updated(answer: &Value, json: bool) -> Shown {
     } else {
         format!("changed {}", changed.join(", "))
     });
+    for rule in items(answer, "redacted") {
+        say(&format!("redacted: {}", text(rule)));
+    }
     remarks(answer);
-    Ok(())
 }
 
 /// What a filtered `forget` would take.
-pub(super) fn preview(answer: &Value) -> Shown {
+pub(super) fn preview(answer: &Value) {
     say(&format!("{} memories match, the first of them:", text(&answer["n_matching"])));
     for memory in items(answer, "sample") {
         say(&format!("  {} {}", text(&memory["handle"]), cell(&memory["content"])));
     }
-    Ok(())
 }
 
 /// `forget`
-pub(super) fn forgotten(answer: &Value, json: bool) -> Shown {
+pub(super) fn forgotten(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     say(&format!(
-        "forgotten: {}; the last byte is gone by {}",
-        items(answer, "forgotten").len(),
+        "forgotten: {}; its content is deleted by {}",
+        text(&answer["n_forgotten"]),
         text(&answer["erase_by"])
     ));
     for reference in items(answer, "missing") {
         say(&format!("not found: {}", text(reference)));
     }
     remarks(answer);
-    Ok(())
 }
 
 /// `status`
-pub(super) fn status(answer: &Value, json: bool) -> Shown {
+pub(super) fn status(answer: &Value, json: bool) {
     if as_json(answer, json) {
-        return Ok(());
+        return;
     }
     let mut parts = table(&["part", "state", "since", "because"]);
     for part in items(answer, "parts") {
@@ -211,5 +204,4 @@ pub(super) fn status(answer: &Value, json: bool) -> Shown {
         counters.filter(|(_, n)| **n != json!(0)).map(|(name, n)| format!("{name} {n}")).collect();
     say(&format!("since the start: {}", counters.join(", ")));
     remarks(answer);
-    Ok(())
 }

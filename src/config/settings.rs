@@ -104,7 +104,7 @@ pub struct RecallConfig {
 pub struct ForgetConfig {
     /// How long the person can bring back what an agent forgot; at most `erase_within`.
     pub agent_grace: Duration,
-    /// Time until the last byte of a forgotten memory is gone.
+    /// Time until the content of a forgotten memory is deleted at the latest.
     pub erase_within: Duration,
 }
 
@@ -219,6 +219,7 @@ fn recall(reader: &mut Reader<'_, '_>) -> RecallConfig {
             date_weight: reader.number("recall.date_weight", &(0.0..=10.0)),
             exact_weight: reader.number("recall.exact_weight", &(0.0..=10.0)),
             threshold: reader.number("recall.threshold", &(0.0..=1.0)),
+            hit_threshold: reader.number("recall.hit_threshold", &(0.0..=1.0)),
             strength_weight: reader.number("recall.strength_weight", &(0.0..=0.1)),
             recency_weight: reader.number("recall.recency_weight", &(0.0..=0.1)),
             recency_rate: reader.number("recall.recency_rate_per_day", &(0.0..=10.0)),

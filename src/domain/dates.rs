@@ -216,18 +216,21 @@ fn is_glued(before: &[Part]) -> bool {
 fn read_numeric(rest: &[Part]) -> Option<(AskedDate, usize)> {
     use Part::{Mark, Number};
     match rest {
-        [Number(y, 4), Mark(a @ ('-' | '/')), Number(m, 1..=2), Mark(b), Number(d, 1..=2), ..]
-            if a == b =>
-        {
-            Some((full(*y, *m, *d)?, 5))
-        }
+        [
+            Number(y, 4),
+            Mark(mark @ ('-' | '/')),
+            Number(m, 1..=2),
+            Mark(again),
+            Number(d, 1..=2),
+            ..,
+        ] if mark == again => Some((full(*y, *m, *d)?, 5)),
         [Number(d, 1..=2), Mark('.'), Number(m, 1..=2), Mark('.'), Number(y, 4), ..] => {
             Some((full(*y, *m, *d)?, 5))
         }
         [Number(y, 4), Mark('-'), Number(m, 2), after @ ..]
             if !matches!(after.first(), Some(Mark('-' | '.' | '/') | Part::Word(_))) =>
         {
-            Some((AskedDate { year: Some(year(*y)?), month: small(*m), day: None }, 3))
+            Some((AskedDate { year: Some(year(*y)?), month: Some(small(*m)), day: None }, 3))
         }
         _ => None,
     }
@@ -247,8 +250,8 @@ fn read_han(rest: &[Part]) -> Option<(AskedDate, usize)> {
         };
         match (unit.as_str(), digits) {
             ("年", 4) if n_parts == 0 => date.year = Some(year(*number)?),
-            ("月", 1..=2) if date.month.is_none() => date.month = small(*number),
-            ("日" | "号", 1..=2) if date.month.is_some() => date.day = small(*number),
+            ("月", 1..=2) if date.month.is_none() => date.month = Some(small(*number)),
+            ("日" | "号", 1..=2) if date.month.is_some() => date.day = Some(small(*number)),
             _ => break,
         }
         n_parts += n_blanks + 2;
@@ -277,7 +280,7 @@ fn read_named(before: &[Part], rest: &[Part]) -> Option<(AskedDate, usize)> {
     let n_month = month_at + 1 + n_stop;
     let month = Some(month);
     if let Some(day) = day {
-        let day = small(*day);
+        let day = Some(small(*day));
         return Some(match year_after(after) {
             Some((year, n)) => (AskedDate { year: Some(year), month, day }, n_month + n),
             None => (AskedDate { year: None, month, day }, n_month),
@@ -286,7 +289,7 @@ fn read_named(before: &[Part], rest: &[Part]) -> Option<(AskedDate, usize)> {
     if let [Blank, Number(day, 1..=2), after @ ..] = after
         && !matches!(after, [Mark(':' | '%'), Number(..), ..])
     {
-        let day = small(*day);
+        let day = Some(small(*day));
         return Some(match year_after(after) {
             Some((year, n)) => (AskedDate { year: Some(year), month, day }, n_month + 2 + n),
             None => (AskedDate { year: None, month, day }, n_month + 2),
@@ -322,7 +325,7 @@ fn read_year(rest: &[Part]) -> Option<(AskedDate, usize)> {
 fn year_after(after: &[Part]) -> Option<(i16, usize)> {
     use Part::{Blank, Mark, Number, Word};
     match after {
-        [Blank, Number(y, 4), ..] | [Mark(',' | '-'), Number(y, 4), ..] => Some((year(*y)?, 2)),
+        [Blank | Mark(',' | '-'), Number(y, 4), ..] => Some((year(*y)?, 2)),
         [Mark(','), Blank, Number(y, 4), ..] => Some((year(*y)?, 3)),
         [Blank, Word(of), Blank, Number(y, 4), ..] if of == "of" => Some((year(*y)?, 4)),
         _ => None,
@@ -341,7 +344,7 @@ fn month(word: &str) -> Option<(i8, bool)> {
 }
 
 fn full(y: i16, m: i16, d: i16) -> Option<AskedDate> {
-    Some(AskedDate { year: Some(year(y)?), month: small(m), day: small(d) })
+    Some(AskedDate { year: Some(year(y)?), month: Some(small(m)), day: Some(small(d)) })
 }
 
 fn year(number: i16) -> Option<i16> {
@@ -349,8 +352,8 @@ fn year(number: i16) -> Option<i16> {
 }
 
 /// A day or month number; one that does not fit becomes 0 and is refused by [`read`].
-fn small(number: i16) -> Option<i8> {
-    Some(i8::try_from(number).unwrap_or(0))
+fn small(number: i16) -> i8 {
+    i8::try_from(number).unwrap_or(0)
 }
 
 #[cfg(test)]

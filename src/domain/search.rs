@@ -42,9 +42,9 @@ pub struct TextHit {
     /// BM25 score for each clause of the query, 0.0 where it matches none of its terms.
     pub scores: Vec<f64>,
     /// For each clause the share of its terms that this memory contains, 0.0..=1.0, each term
-    /// counted by `weight * idf`. A term that no memory searched contains counts with the idf of
-    /// no occurrence, `ln(1 + (n_documents + 0.5) / 0.5)`, so that matching one common word of a
-    /// question about something unheard of gives little. Says how well the words match whatever
+    /// counted by `weight *` [`telling`](super::bm25::telling). A term that no memory searched
+    /// contains counts most, so that matching one common word of a question about something unheard
+    /// of gives little. Says how well the words match whatever
     /// the other memories are like, which a BM25 score does not.
     pub coverage: Vec<f64>,
     /// Its attributes.
@@ -73,6 +73,8 @@ pub struct VectorHit {
     pub cosine: f64,
     /// Number of that chunk.
     pub chunk: u32,
+    /// Chunks of the memory, at least 1: the best of many is high by chance.
+    pub n_chunks: u32,
     /// Its attributes.
     pub attributes: Attributes,
 }

@@ -7,7 +7,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{EmbeddedIndex, Progress, Replay, Shared, TextProgress, VectorProgress, blocking};
+use super::commits::{Replay, Shared};
+use super::{EmbeddedIndex, Progress, TextProgress, VectorProgress, blocking};
 use crate::domain::embedding::SpaceId;
 use crate::domain::id::MemoryId;
 use crate::domain::limits::SCAN_PAGE;

@@ -7,9 +7,10 @@
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
+use super::commits::Shared;
 use super::load::next_page;
 use super::vectors::Agreement;
-use super::{EmbeddedIndex, Shared, TextProgress, VectorProgress};
+use super::{EmbeddedIndex, TextProgress, VectorProgress};
 use crate::domain::embedding::{Embedded, SpaceId, Vector};
 use crate::domain::id::MemoryId;
 use crate::domain::limits::SCAN_PAGE;

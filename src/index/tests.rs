@@ -3,6 +3,7 @@
 mod interrupted;
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -120,6 +121,12 @@ impl World {
     async fn nearest(&self, vector: &Vector) -> HashSet<MemoryId> {
         let found = self.by_vector(vector, 1_000, &[]).await.unwrap();
         found.hits.into_iter().map(|hit| hit.id).collect()
+    }
+
+    /// What the RAM rows say, without the store.
+    async fn cosine_of(&self, id: MemoryId, vector: &Vector) -> f64 {
+        let found = self.by_vector(vector, 0, &[id]).await.unwrap();
+        found.hits[0].cosine
     }
 
     async fn check(&self) -> ParityReport {
@@ -303,57 +310,75 @@ async fn hits_are_ranked_by_the_stored_vectors_and_the_asked_for_follow() {
     assert!((found.hits[5].cosine - f64::from(cosines[59].1)).abs() < 0.01);
 }
 
-/// Loads while a memory is added and one changed after each read (and one forgotten after the
-/// first), and gives what the index must hold then, `kept` included.
-async fn load_interrupted(world: &World, kinds: &[&str], [kept, changed, gone]: [MemoryId; 3]) {
+/// Reads of one load that are followed by commits.
+const READS: usize = 12;
+
+/// Memories for [`load_interrupted`]: after each read one is changed and one forgotten.
+async fn memories_to_change(world: &World) -> Vec<(MemoryId, MemoryId)> {
+    let mut pairs = Vec::new();
+    for n in 0..READS {
+        let changed = world.remember(&format!("common old{n}"), Some(&axis(2))).await;
+        let gone = world.remember(&format!("common gone{n}"), Some(&axis(3))).await;
+        pairs.push((changed, gone));
+    }
+    pairs
+}
+
+/// Loads while after each read a memory is added, one changed and one forgotten, and checks that
+/// the index knows of it all.
+async fn load_interrupted(world: &World, kinds: &[&str], pairs: &[(MemoryId, MemoryId)]) {
     let reads: Arc<Mutex<Vec<(&str, MemoryId)>>> = Arc::default();
     let (writer, noted) = (world.writer.clone(), Arc::clone(&reads));
+    let (to_change, count) = (pairs.to_vec(), AtomicUsize::new(0));
     let hook: Hook = Arc::new(move |read| {
         let (writer, noted) = (writer.clone(), Arc::clone(&noted));
+        // The arms are loaded at the same time: each read takes a number of its own.
+        let n = count.fetch_add(1, Ordering::Relaxed);
+        let pair = to_change.get(n).copied();
         Box::pin(async move {
-            let n = noted.lock().unwrap().len();
-            let added = writer.remember(&format!("common {read} {n}"), Some(&axis(4))).await;
-            writer.revise(changed, &format!("common new {n}"), Some(&axis(5))).await;
-            if n == 0 {
+            let added = writer.remember(&format!("common added{n}"), Some(&axis(4))).await;
+            noted.lock().unwrap().push((read, added));
+            if let Some((changed, gone)) = pair {
+                writer.revise(changed, &format!("common new{n}"), Some(&axis(5))).await;
                 writer.forget(gone).await;
             }
-            noted.lock().unwrap().push((read, added));
             Ok(())
         })
     });
     let store = Arc::new(Interrupted { inner: world.store.clone() as Arc<dyn Store>, hook });
     world.index.load(store, Some(world.space)).await.unwrap();
     let reads = std::mem::take(&mut *reads.lock().unwrap());
+    assert!(reads.len() <= READS, "{reads:?}");
     for kind in kinds {
         assert!(reads.iter().any(|(read, _)| read == kind), "{kind} was not interrupted");
     }
-    assert!(world.by_words("old").await.is_empty());
-    assert_eq!(world.by_vector(&axis(5), 1, &[]).await.unwrap().hits[0].id, changed);
-    let added = reads.into_iter().map(|(_, id)| id);
-    world.holds(&added.chain([kept, changed]).collect::<Vec<_>>()).await;
+    let mut expected: Vec<MemoryId> = reads.iter().map(|(_, added)| *added).collect();
+    for (n, (changed, gone)) in pairs.iter().enumerate() {
+        expected.push(*changed);
+        if n < reads.len() {
+            assert_eq!(world.by_words(&format!("new{n}")).await, [*changed].into(), "{reads:?}");
+            let cosine = world.cosine_of(*changed, &axis(5)).await;
+            assert!(cosine > 0.99, "{n} of {reads:?}: {cosine}");
+        } else {
+            expected.push(*gone);
+        }
+    }
+    world.holds(&expected).await;
 }
 
 #[tokio::test]
 async fn commits_during_a_first_load_are_neither_lost_nor_overwritten() {
     let world = World::new().await;
-    let ids = [
-        world.remember("common kept", Some(&axis(1))).await,
-        world.remember("common old", Some(&axis(2))).await,
-        world.remember("common forgotten", Some(&axis(3))).await,
-    ];
-    load_interrupted(&world, &["scan", "scan_vectors"], ids).await;
+    let pairs = memories_to_change(&world).await;
+    load_interrupted(&world, &["scan", "scan_vectors"], &pairs).await;
 }
 
 #[tokio::test]
 async fn commits_during_a_replay_are_neither_lost_nor_overwritten() {
     let world = World::loaded().await;
-    let ids = [
-        world.remember("common kept", Some(&axis(1))).await,
-        world.remember("common old", Some(&axis(2))).await,
-        world.remember("common forgotten", Some(&axis(3))).await,
-    ];
+    let pairs = memories_to_change(&world).await;
     let world = world.crash().await;
-    load_interrupted(&world, &["scan", "scan_vectors", "log", "memories"], ids).await;
+    load_interrupted(&world, &["scan", "scan_vectors", "log", "memories"], &pairs).await;
 }
 
 #[tokio::test]
@@ -429,13 +454,8 @@ async fn a_load_that_fails_says_so_and_can_be_repeated() {
     world.holds(&[id]).await;
 }
 
-#[tokio::test]
-async fn the_parity_check_finds_and_repairs_every_difference() {
-    let world = World::loaded().await;
-    let mut ids = Vec::new();
-    for number in 0..6 {
-        ids.push(world.remember(&format!("common {number}"), Some(&axis(number))).await);
-    }
+/// Makes every index differ from the store in every way.
+fn damage(world: &World, ids: &[MemoryId], sequence: u64) {
     let shared = &world.index.shared;
     let ghost = memory(MemoryId::from_u128(1), "user", "common ghost");
     let mut known = shared.write();
@@ -449,8 +469,18 @@ async fn the_parity_check_finds_and_repairs_every_difference() {
     known.catalog.put(&stale);
     known.catalog.put(&ghost);
     drop(known);
-    shared.text.remove(ids[4], u64::MAX / 2);
-    shared.text.put(&ghost, 1);
+    shared.text.remove(ids[4], sequence);
+    shared.text.put(&ghost, sequence);
+}
+
+#[tokio::test]
+async fn the_parity_check_finds_and_repairs_every_difference() {
+    let world = World::loaded().await;
+    let mut ids = Vec::new();
+    for number in 0..6 {
+        ids.push(world.remember(&format!("common {number}"), Some(&axis(number))).await);
+    }
+    damage(&world, &ids, world.snapshot().await.sequence());
     assert_eq!(
         world.check().await,
         ParityReport { n_compared: 6, n_missing: 4, n_surplus: 2, n_different: 2 }
@@ -470,4 +500,49 @@ async fn the_parity_check_neither_counts_nor_undoes_what_was_committed_meanwhile
     let report = world.index.check(&before).await.unwrap();
     assert_eq!(report, ParityReport { n_compared: 2, ..ParityReport::default() });
     world.holds(&[changed, added]).await;
+}
+
+/// Takes a memory out of the words and the rows.
+fn lose(world: &World, id: MemoryId, sequence: u64) {
+    let shared = &world.index.shared;
+    shared.text.remove(id, sequence);
+    let known = shared.read();
+    let (slot, entry) = known.catalog.find(id).unwrap();
+    shared.vectors.put(slot, entry, true, None);
+    drop(known);
+}
+
+#[tokio::test]
+async fn a_commit_during_a_repair_has_the_last_word() {
+    let world = World::new().await;
+    let forgotten = world.remember("common forgotten", Some(&axis(1))).await;
+    let changed = world.remember("common old", Some(&axis(2))).await;
+    let missing = world.remember("common missing", Some(&axis(3))).await;
+    let writer = world.writer.clone();
+    let is_repair = Arc::new(AtomicBool::new(false));
+    let repairs = Arc::clone(&is_repair);
+    let hook: Hook = Arc::new(move |read| {
+        let (writer, repairs) = (writer.clone(), repairs.load(Ordering::Relaxed));
+        Box::pin(async move {
+            if repairs && read == "memories" {
+                writer.forget(forgotten).await;
+                writer.revise(changed, "common new", Some(&axis(4))).await;
+            }
+            Ok(())
+        })
+    });
+    let store = Arc::new(Interrupted { inner: world.store.clone() as Arc<dyn Store>, hook });
+    world.index.load(store.clone(), Some(world.space)).await.unwrap();
+    // All three are missing from the words and the rows when the check begins.
+    let sequence = world.snapshot().await.sequence();
+    for id in [forgotten, changed, missing] {
+        lose(&world, id, sequence);
+    }
+    is_repair.store(true, Ordering::Relaxed);
+    let report = world.check().await;
+    assert_eq!((report.n_missing, report.n_surplus, report.n_different), (2, 0, 0));
+    is_repair.store(false, Ordering::Relaxed);
+    assert!(world.by_words("old").await.is_empty());
+    assert!(world.cosine_of(changed, &axis(4)).await > 0.99);
+    world.holds(&[changed, missing]).await;
 }

@@ -28,7 +28,7 @@ pub enum ForgetRequest {
     /// Everything that matches.
     Matching {
         /// The filter.
-        scope: Scope,
+        scope: Box<Scope>,
         /// Words that the text holds exactly (case and width folded).
         query: Option<String>,
         /// The token of a preview; `None`: preview only.
@@ -142,19 +142,22 @@ impl Service {
                 Ok(ForgetAnswer::Receipt { receipt, missing: Vec::new() })
             }
             Some(confirm) => {
-                // A call that is sent again after its answer was lost matches nothing any more;
-                // see `forget_ids`.
+                // A call that is sent again after its answer was lost finds its set gone; the store
+                // knows its request key and gives the first receipt.
                 if request.is_some() {
                     let receipt = self.carry_out(caller, Vec::new(), request).await?;
                     if !receipt.ids.is_empty() {
                         return Ok(ForgetAnswer::Receipt { receipt, missing: Vec::new() });
                     }
                 }
-                let expected = format!(
-                    "the token of exactly what matches now ({} memories); call again without it",
-                    matching.len()
-                );
-                Err(ServiceError::invalid("confirm", expected, format!("`{confirm}`")))
+                Err(ServiceError::invalid(
+                    "confirm",
+                    format!(
+                        "the token of exactly what matches now ({} memories); call again without it",
+                        matching.len()
+                    ),
+                    format!("`{confirm}`"),
+                ))
             }
         }
     }

@@ -354,7 +354,6 @@ async fn load(
 }
 
 /// The wait is real time even where the clock port is not: it guards a conversation.
-#[expect(clippy::disallowed_methods, reason = "tokio's timer is armed, no time is read for use")]
 fn tokio_deadline(wait: Duration) -> Instant {
     Instant::now() + wait
 }

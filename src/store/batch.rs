@@ -15,7 +15,8 @@ use crate::domain::namespace::Namespace;
 use super::codec::{decode, encode};
 use super::errors::{Result, damaged};
 use super::indexes::IndexRows;
-use super::records::{IdText, LogRecord, MemoryRecord, UsageRecord};
+use super::log::LogRecord;
+use super::records::{IdText, MemoryRecord, UsageRecord};
 use super::tables::{META_SEQUENCE, Tables, meta, namespace_number};
 
 /// A memory as it is stored: record and usage.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use redb::{ReadableTable, Table};
+use serde::{Deserialize, Serialize};
 
 use crate::domain::change::{Effect, Forget, Forgotten, Operation};
 use crate::domain::id::MemoryId;
@@ -10,10 +11,10 @@ use crate::domain::identity::Actor;
 use crate::domain::limits::SCAN_PAGE;
 
 use super::batch::{Batch, By, StoredMemory};
-use super::codec::{decode, encode};
+use super::codec::{Stored, decode, encode};
 use super::errors::Result;
-use super::records::{ForgottenRecord, IdText, RequestItem, RequestRecord, time, times};
-use super::requests::Keyed;
+use super::records::{IdText, Unknown, UsageRecord, time, times};
+use super::requests::{Keyed, RequestItem, RequestRecord};
 
 /// Who erases what is due, in the log.
 const ERASE_JOB: Actor = Actor::Job("erase");
@@ -85,7 +86,7 @@ fn forget_one(
         restorable_until: request.restorable_until.map(jiff::Timestamp::as_microsecond),
         erased_at: (!is_restorable).then(|| by.at.as_microsecond()),
         usage: is_restorable.then(|| old.usage.clone()),
-        unknown: serde_json::Map::new(),
+        unknown: Unknown::new(),
     };
     let bytes = encode(&tombstone)?;
     let tables = batch.change();
@@ -165,4 +166,34 @@ fn replayed(first: &RequestRecord) -> Result<Forgotten> {
         erase_by: time(first.erase_by.unwrap_or(first.at))?,
         restorable_until: times(first.restorable_until)?,
     })
+}
+
+/// What may be told of a forgotten memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ForgottenRecord {
+    pub(super) namespace: String,
+    pub(super) version: u64,
+    pub(super) forgotten_at: i64,
+    pub(super) erase_by: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) restorable_until: Option<i64>,
+    /// When its content went; until then it is in `forgotten_versions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) erased_at: Option<i64>,
+    /// How it had been used, while it can be restored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) usage: Option<UsageRecord>,
+    #[serde(flatten)]
+    pub(super) unknown: Unknown,
+}
+
+impl Stored for ForgottenRecord {
+    const WHAT: &'static str = "forgotten memory";
+}
+
+impl ForgottenRecord {
+    /// When its content must go at the latest: past the grace, or past the promise to erase.
+    pub(super) fn due(&self) -> i64 {
+        self.restorable_until.map_or(self.erase_by, |until| until.min(self.erase_by))
+    }
 }

@@ -1,13 +1,15 @@
-//! Trimming the change log.
+//! The change log: its rows, and trimming it.
 
 use redb::ReadableTable;
+use serde::{Deserialize, Serialize};
 
+use crate::domain::change::LogEntry;
 use crate::domain::limits::SCAN_PAGE;
 
 use super::batch::Batch;
-use super::codec::decode;
+use super::codec::{Stored, decode};
 use super::errors::Result;
-use super::records::LogRecord;
+use super::records::{IdText, time};
 use super::tables::META_LOG_START;
 
 /// Drops entries up to `sequence` that are older than `before`, oldest first and without leaving
@@ -28,4 +30,35 @@ pub(super) fn trim(batch: &mut Batch<'_>, sequence: u64, before: jiff::Timestamp
     }
     tables.meta.insert(META_LOG_START, last + 1)?;
     Ok(dropped.len() as u64)
+}
+
+/// A row of the change log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct LogRecord {
+    pub(super) at: i64,
+    pub(super) actor: String,
+    pub(super) operation: String,
+    pub(super) id: IdText,
+    pub(super) version: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) fields: Vec<String>,
+}
+
+impl Stored for LogRecord {
+    const WHAT: &'static str = "log entry";
+}
+
+impl LogRecord {
+    /// The entry it stands for.
+    pub(super) fn into_entry(self, sequence: u64) -> Result<LogEntry> {
+        Ok(LogEntry {
+            sequence,
+            at: time(self.at)?,
+            actor: self.actor,
+            operation: self.operation,
+            id: self.id.0,
+            version: self.version,
+            fields: self.fields,
+        })
+    }
 }

@@ -1,12 +1,13 @@
 //! The redb store: the one truth. Bytes on disk, keys, migrations, the writer thread.
 //!
 //! One file in one directory, held by one process. Writes go through one thread that commits in
-//! groups ([`writer`]); reads run on snapshots that no writer holds up ([`snapshot`]). What one
-//! request does to the tables is one file here, built of the steps of [`batch`]. The store reads no
+//! groups (`writer`); reads run on snapshots that no writer holds up (`snapshot`). What one
+//! request does to the tables is one file here, built of the steps of `batch`. The store reads no
 //! clock and knows no policy: times, ids and limits of what may be stored come in with the request.
 
 mod errors;
 mod open;
+mod refusal;
 mod tables;
 
 mod codec;
@@ -37,6 +38,7 @@ mod migrations;
 #[cfg(test)]
 mod tests;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -54,7 +56,7 @@ use crate::domain::limits::SCAN_PAGE;
 use crate::ports::{CommitListener, Snapshot, Store, StoreError, StoreReport};
 
 pub use migrations::FORMAT_VERSION;
-pub use open::OpenError;
+pub use refusal::OpenError;
 pub use verify::Verified;
 
 use errors::Result;
@@ -137,7 +139,10 @@ impl RedbStore {
     /// until then. Later calls answer [`StoreError::Closed`], those on snapshots too.
     pub fn close(&self) {
         self.writer.close();
-        *self.database.write().unwrap_or_else(PoisonError::into_inner) = None;
+        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
+        // redb panics on some files that something else has altered; what it could not write when
+        // it closed is what it repairs when it opens.
+        let _closed_well = catch_unwind(AssertUnwindSafe(|| drop(database))).is_ok();
         self.location.unlock();
     }
 

@@ -7,17 +7,15 @@
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use redb::{Builder, Database, DatabaseError, StorageBackend};
 
-use crate::ports::StoreError;
-
 use super::StoreSettings;
 use super::migrations::{self, FORMAT_VERSION, MIGRATIONS};
+use super::refusal::{OpenError, Refusal, catch, file_error, guarded, store_error};
 
 /// The store in its directory.
 const FILE_NAME: &str = "recalld.redb";
@@ -25,64 +23,6 @@ const FILE_NAME: &str = "recalld.redb";
 const NEW_FILE_NAME: &str = "recalld.redb.new";
 /// Held by the process that has the store; says which one.
 const LOCK_NAME: &str = "recalld.lock";
-
-/// Why a store could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The file system refused.
-    #[error("cannot {verb} {}: {source}", path.display())]
-    File {
-        /// What was tried.
-        verb: &'static str,
-        /// With which file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// Another process has it.
-    #[error("the store in {} is in use by another daemon{}", dir.display(), process(*.pid))]
-    InUse {
-        /// Its directory.
-        dir: PathBuf,
-        /// The other process, if it said so.
-        pid: Option<u32>,
-    },
-    /// Its bytes are not those of a store. The file was left as it is.
-    #[error("{} is damaged or no store of recalld: {reason}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A later version wrote it. The file was left as it is.
-    #[error(
-        "{} has the format {found}, and this version reads formats up to {known}: a newer recalld is needed",
-        path.display()
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-        /// The newest format known here.
-        known: u32,
-    },
-    /// It could not be brought to the present format; it still has its old one.
-    #[error("cannot migrate {} from format {from}: {source}", path.display())]
-    Migration {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        from: u32,
-        /// Why it failed.
-        source: StoreError,
-    },
-}
-
-fn process(pid: Option<u32>) -> String {
-    pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
-}
 
 /// Where a store lies, with the lock on it.
 #[derive(Debug)]
@@ -114,10 +54,6 @@ impl std::fmt::Display for Location {
     }
 }
 
-fn file_error(verb: &'static str, path: &Path, source: io::Error) -> OpenError {
-    OpenError::File { verb, path: path.to_owned(), source }
-}
-
 /// Opens the store in `dir`, making both if they are missing.
 pub(super) fn open_dir(
     dir: &Path,
@@ -144,7 +80,7 @@ pub(super) fn open_backend(
     let path = PathBuf::from("(custom backend)");
     let is_empty =
         backend.len().map_err(|source| file_error("read the length of", &path, source))? == 0;
-    let database = guarded(&path, || builder(settings).create_with_backend(backend))
+    let database = guarded(|| builder(settings).create_with_backend(backend))
         .map_err(|error| error.into_open_error(&path, &path))?;
     if is_empty {
         migrations::create(&database, now).map_err(|error| store_error(&path, error))?;
@@ -213,7 +149,7 @@ fn create_file(
         .mode(0o600)
         .open(&new)
         .map_err(|source| file_error("create", &new, source))?;
-    let database = guarded(&new, || builder(settings).create(&new))
+    let database = guarded(|| builder(settings).create(&new))
         .map_err(|error| error.into_open_error(dir, &new))?;
     migrations::create(&database, now).map_err(|error| store_error(&new, error))?;
     database.close().map_err(|error| Refusal::Database(error).into_open_error(dir, &new))?;
@@ -226,23 +162,22 @@ fn create_file(
 
 fn open_file(dir: &Path, path: &Path, settings: StoreSettings) -> Result<Database, OpenError> {
     // A file that was not closed cannot be looked at without writing; redb repairs it on opening.
-    match guarded(path, || builder(settings).open_read_only(path)) {
+    match guarded(|| builder(settings).open_read_only(path)) {
         Ok(database) => refuse_newer(
             path,
-            guarded_version(path, &database).map_err(|error| error.into_open_error(dir, path))?,
+            guarded_version(&database).map_err(|error| error.into_open_error(dir, path))?,
         )?,
         Err(Refusal::Database(DatabaseError::RepairAborted)) => {}
         Err(error) => return Err(error.into_open_error(dir, path)),
     }
-    let database = guarded(path, || builder(settings).open(path))
+    let database = guarded(|| builder(settings).open(path))
         .map_err(|error| error.into_open_error(dir, path))?;
     bring_up_to_date(&database, path)?;
     Ok(database)
 }
 
 fn bring_up_to_date(database: &Database, path: &Path) -> Result<(), OpenError> {
-    let from =
-        guarded_version(path, database).map_err(|error| error.into_open_error(path, path))?;
+    let from = guarded_version(database).map_err(|error| error.into_open_error(path, path))?;
     refuse_newer(path, from)?;
     migrations::migrate(database, from, MIGRATIONS).map_err(|source| OpenError::Migration {
         path: path.to_owned(),
@@ -264,65 +199,8 @@ fn builder(settings: StoreSettings) -> Builder {
     builder
 }
 
-/// Why redb did not open a file.
-enum Refusal {
-    Database(DatabaseError),
-    Store(StoreError),
-    Panic(String),
-}
-
-impl Refusal {
-    fn into_open_error(self, dir: &Path, path: &Path) -> OpenError {
-        match self {
-            Self::Database(DatabaseError::DatabaseAlreadyOpen) => {
-                OpenError::InUse { dir: dir.to_owned(), pid: None }
-            }
-            Self::Database(DatabaseError::Storage(redb::StorageError::Io(source)))
-                if source.kind() != ErrorKind::InvalidData
-                    && source.kind() != ErrorKind::UnexpectedEof =>
-            {
-                file_error("open", path, source)
-            }
-            Self::Database(error) => damaged(path, error.to_string()),
-            Self::Store(error) => store_error(path, error),
-            Self::Panic(reason) => damaged(path, reason),
-        }
-    }
-}
-
-fn store_error(path: &Path, error: StoreError) -> OpenError {
-    match error {
-        StoreError::Io(reason) => file_error("write", path, io::Error::other(reason)),
-        StoreError::Full(_) => file_error("write", path, ErrorKind::StorageFull.into()),
-        StoreError::Damaged(_)
-        | StoreError::Busy
-        | StoreError::Closed
-        | StoreError::SupersedesMissing(_) => damaged(path, error.to_string()),
-    }
-}
-
-fn damaged(path: &Path, reason: String) -> OpenError {
-    OpenError::Damaged { path: path.to_owned(), reason }
-}
-
-fn guarded_version(path: &Path, database: &impl redb::ReadableDatabase) -> Result<u32, Refusal> {
-    catch(path, || migrations::stored_version(database).map_err(Refusal::Store))
-}
-
-fn guarded<T>(path: &Path, open: impl FnOnce() -> Result<T, DatabaseError>) -> Result<T, Refusal> {
-    catch(path, || open().map_err(Refusal::Database))
-}
-
-/// A file that something else has altered may make redb panic when it is opened.
-fn catch<T>(path: &Path, open: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
-    catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("no reason given");
-        Err(Refusal::Panic(format!("opening {} failed: {text}", path.display())))
-    })
+fn guarded_version(database: &impl redb::ReadableDatabase) -> Result<u32, Refusal> {
+    catch(|| migrations::stored_version(database).map_err(Refusal::Store))
 }
 
 fn set_mode(path: &Path, mode: u32) -> Result<(), OpenError> {

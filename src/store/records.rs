@@ -1,6 +1,6 @@
-//! Stored records and how they become domain types and back.
+//! The records of a memory, and how they become domain types and back.
 //!
-//! Values are those of JSON (ids and names are text, times are microseconds since the epoch, UTC),
+//! In all records values are those of JSON (ids and names are text, times are microseconds since the epoch, UTC),
 //! so that a field of a later version can be kept by one that does not know it. A new field is
 //! optional or has a default; one that changes its meaning needs a new version byte and a migration.
 
@@ -10,9 +10,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::domain::change::{LogEntry, NewMemory};
+use crate::domain::change::NewMemory;
 use crate::domain::dedupe::{DedupeKey, dedupe_key};
-use crate::domain::embedding::{Languages, ModelIdentity};
 use crate::domain::id::{IdReference, MemoryId};
 use crate::domain::memory::{Anchor, Kind, Memory, Origin, Status, Usage};
 use crate::domain::namespace::Namespace;
@@ -21,7 +20,7 @@ use super::codec::Stored;
 use super::errors::{Result, damaged};
 
 /// Fields of a later version.
-type Unknown = serde_json::Map<String, serde_json::Value>;
+pub(super) type Unknown = serde_json::Map<String, serde_json::Value>;
 
 /// An id as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,161 +190,6 @@ impl UsageRecord {
             recalls: self.recalls,
             anchor: Anchor { value: self.anchor, at: time(self.anchor_at)? },
         })
-    }
-}
-
-/// The identity of the model of an embedding space.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct SpaceRecord {
-    pub(super) name: String,
-    pub(super) dimension: usize,
-    pub(super) tokens_max: usize,
-    pub(super) pooling: String,
-    pub(super) normalised: bool,
-    pub(super) query_prefix: String,
-    pub(super) document_prefix: String,
-    pub(super) weights_hash: String,
-    pub(super) tokenizer_hash: String,
-    pub(super) text_template: String,
-    pub(super) languages: String,
-    pub(super) created_at: i64,
-    #[serde(flatten)]
-    pub(super) unknown: Unknown,
-}
-
-impl Stored for SpaceRecord {
-    const WHAT: &'static str = "embedding space";
-}
-
-impl SpaceRecord {
-    /// The space of `model`, made at `at`.
-    pub(super) fn new(model: &ModelIdentity, at: Timestamp) -> Self {
-        // Destructured, so that a new part of the identity cannot be left out.
-        let ModelIdentity {
-            name,
-            dimension,
-            tokens_max,
-            pooling,
-            normalised,
-            query_prefix,
-            document_prefix,
-            weights_hash,
-            tokenizer_hash,
-            text_template,
-            languages,
-        } = model.clone();
-        let languages = match languages {
-            Languages::Latin => "latin",
-            Languages::All => "all",
-        };
-        Self {
-            name,
-            dimension,
-            tokens_max,
-            pooling,
-            normalised,
-            query_prefix,
-            document_prefix,
-            weights_hash,
-            tokenizer_hash,
-            text_template,
-            languages: languages.to_owned(),
-            created_at: at.as_microsecond(),
-            unknown: Unknown::new(),
-        }
-    }
-
-    /// Whether vectors of both can be compared. A space with fields we do not know is another one.
-    pub(super) fn is_same_model(&self, other: &Self) -> bool {
-        Self { created_at: other.created_at, ..self.clone() } == *other
-    }
-}
-
-/// A row of the change log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct LogRecord {
-    pub(super) at: i64,
-    pub(super) actor: String,
-    pub(super) operation: String,
-    pub(super) id: IdText,
-    pub(super) version: u64,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) fields: Vec<String>,
-}
-
-impl Stored for LogRecord {
-    const WHAT: &'static str = "log entry";
-}
-
-impl LogRecord {
-    /// The entry it stands for.
-    pub(super) fn into_entry(self, sequence: u64) -> Result<LogEntry> {
-        Ok(LogEntry {
-            sequence,
-            at: time(self.at)?,
-            actor: self.actor,
-            operation: self.operation,
-            id: self.id.0,
-            version: self.version,
-            fields: self.fields,
-        })
-    }
-}
-
-/// What became of one memory of a request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct RequestItem {
-    pub(super) id: IdText,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(super) status: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) changed: Vec<String>,
-}
-
-/// The first answer to a request key: ids, statuses and names of fields, never text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct RequestRecord {
-    pub(super) at: i64,
-    pub(super) items: Vec<RequestItem>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) missing: Vec<IdText>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) erase_by: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) restorable_until: Option<i64>,
-}
-
-impl Stored for RequestRecord {
-    const WHAT: &'static str = "answer to a request key";
-}
-
-/// What may be told of a forgotten memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ForgottenRecord {
-    pub(super) namespace: String,
-    pub(super) version: u64,
-    pub(super) forgotten_at: i64,
-    pub(super) erase_by: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) restorable_until: Option<i64>,
-    /// When its content went; until then it is in `forgotten_versions`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) erased_at: Option<i64>,
-    /// How it had been used, while it can be restored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) usage: Option<UsageRecord>,
-    #[serde(flatten)]
-    pub(super) unknown: Unknown,
-}
-
-impl Stored for ForgottenRecord {
-    const WHAT: &'static str = "forgotten memory";
-}
-
-impl ForgottenRecord {
-    /// When its content must go at the latest: past the grace, or past the promise to erase.
-    pub(super) fn due(&self) -> i64 {
-        self.restorable_until.map_or(self.erase_by, |until| until.min(self.erase_by))
     }
 }
 

@@ -12,8 +12,8 @@ use crate::ports::StoreError;
 use super::batch::{Batch, By, NewText, StoredMemory};
 use super::errors::{Result, damaged};
 use super::indexes::equal_memory;
-use super::records::{IdText, MemoryRecord, RequestItem, RequestRecord, UsageRecord};
-use super::requests::{Keyed, field_names, stored_names};
+use super::records::{IdText, MemoryRecord, UsageRecord};
+use super::requests::{Keyed, RequestItem, RequestRecord, field_names, stored_names};
 use super::tables::status_code;
 
 /// Carries out a [`Remember`].

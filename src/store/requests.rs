@@ -4,14 +4,15 @@
 //! and names of fields. Keys are dropped by age and by number, a few whenever one is added.
 
 use redb::{ReadableTable, ReadableTableMetadata};
+use serde::{Deserialize, Serialize};
 
 use crate::domain::change::RequestKey;
 use crate::domain::limits::{REQUEST_KEY_AGE_MAX, REQUEST_KEYS_DROPPED_MAX, REQUEST_KEYS_MAX};
 
 use super::batch::Batch;
-use super::codec::{decode, encode};
+use super::codec::{Stored, decode, encode};
 use super::errors::Result;
-use super::records::RequestRecord;
+use super::records::IdText;
 
 /// The operations that take a key. The same key in two of them is two requests.
 #[derive(Clone, Copy, Debug)]
@@ -123,4 +124,31 @@ fn digest(operation: Keyed, key: &RequestKey) -> [u8; 32] {
         hasher.update(part.as_bytes());
     }
     *hasher.finalize().as_bytes()
+}
+
+/// What became of one memory of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct RequestItem {
+    pub(super) id: IdText,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) status: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) changed: Vec<String>,
+}
+
+/// The first answer to a request key: ids, statuses and names of fields, never text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct RequestRecord {
+    pub(super) at: i64,
+    pub(super) items: Vec<RequestItem>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) missing: Vec<IdText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) erase_by: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) restorable_until: Option<i64>,
+}
+
+impl Stored for RequestRecord {
+    const WHAT: &'static str = "answer to a request key";
 }

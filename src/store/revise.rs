@@ -5,8 +5,8 @@ use crate::domain::memory::Status;
 
 use super::batch::{Batch, By, NewText, StoredMemory};
 use super::errors::Result;
-use super::records::{IdText, RequestItem, RequestRecord};
-use super::requests::{Keyed, field_names, stored_names};
+use super::records::IdText;
+use super::requests::{Keyed, RequestItem, RequestRecord, field_names, stored_names};
 
 /// Carries out a [`Revise`].
 pub(super) fn revise(batch: &mut Batch<'_>, request: &Revise) -> Result<Revised> {

@@ -17,7 +17,8 @@ use super::batch::load;
 use super::codec::decode;
 use super::errors::{Result, damaged};
 use super::listing;
-use super::records::{LogRecord, MemoryRecord};
+use super::log::LogRecord;
+use super::records::MemoryRecord;
 use super::tables::{
     HANDLES, LOG, MEMORIES, META, META_LOG_START, META_SEQUENCE, NAMESPACES, PENDING, USAGE,
     VECTOR_SETS, VECTORS, VERSIONS, meta, vector_from_bytes,

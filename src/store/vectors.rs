@@ -13,7 +13,7 @@ use crate::domain::identity::Actor;
 use super::batch::{Batch, By, StoredMemory};
 use super::codec::decode;
 use super::errors::{Result, damaged};
-use super::records::SpaceRecord;
+use super::spaces::SpaceRecord;
 use super::tables::vector_bytes;
 
 /// Who attaches vectors that were made later, in the log.

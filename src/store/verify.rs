@@ -16,8 +16,12 @@ use crate::domain::memory::Status;
 use super::batch::{StoredMemory, load};
 use super::codec::decode;
 use super::errors::Result;
+use super::forget::ForgottenRecord;
 use super::indexes::IndexRows;
-use super::records::{ForgottenRecord, LogRecord, MemoryRecord, RequestRecord, SpaceRecord};
+use super::log::LogRecord;
+use super::records::MemoryRecord;
+use super::requests::RequestRecord;
+use super::spaces::SpaceRecord;
 use super::tables::{
     BY_KIND, BY_LAST_USE, BY_TAG, BY_TIME, DEDUPE, ERASURES, FORGOTTEN, FORGOTTEN_VERSIONS,
     HANDLES, LOG, MEMORIES, META, META_LOG_START, META_SEQUENCE, NAMESPACE_COUNTS, NAMESPACES,

@@ -89,7 +89,7 @@ impl Writer {
         self.enqueue(Box::new(Pending { operation, outcome: None, answer }))?;
         match answered.await {
             Ok(outcome) => outcome,
-            Err(_) => Err(self.gone()),
+            Err(_) => Err(StoreError::Closed),
         }
     }
 
@@ -100,13 +100,9 @@ impl Writer {
             self.shared.n_waiting.fetch_sub(1, Ordering::Relaxed);
             match error {
                 TrySendError::Full(_) => StoreError::Busy,
-                TrySendError::Disconnected(_) => self.gone(),
+                TrySendError::Disconnected(_) => StoreError::Closed,
             }
         })
-    }
-
-    fn gone(&self) -> StoreError {
-        self.shared.fatal.borrow().clone().map_or(StoreError::Closed, StoreError::Io)
     }
 
     /// Takes no more operations, carries out those that wait, and ends the thread.
@@ -114,7 +110,7 @@ impl Writer {
         drop(lock(&self.queue).take());
         let thread = lock(&self.thread).take();
         if let Some(thread) = thread {
-            // A panic of the thread was noted as fatal when it happened.
+            // Its panics are caught where they happen.
             let _ended_well = thread.join().is_ok();
         }
     }
@@ -176,43 +172,40 @@ where
 }
 
 fn run(database: &Database, queue: &Receiver<Box<dyn Task>>, shared: &Shared) {
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        while let Ok(first) = queue.recv() {
-            let mut group = vec![first];
-            group.extend(queue.try_iter().take(GROUP_COMMIT_MAX - 1));
-            shared.n_waiting.fetch_sub(group.len(), Ordering::Relaxed);
-            write_group(database, group, shared);
+    while let Ok(first) = queue.recv() {
+        let mut group = vec![first];
+        group.extend(queue.try_iter().take(GROUP_COMMIT_MAX - 1));
+        shared.n_waiting.fetch_sub(group.len(), Ordering::Relaxed);
+        let error = write_group(database, &mut group, shared).err();
+        for task in group {
+            task.answer(error.as_ref());
         }
-    }));
-    if outcome.is_err() {
-        shared.fatal.send_replace(Some("the writer thread panicked".to_owned()));
     }
 }
 
-fn write_group(database: &Database, mut group: Vec<Box<dyn Task>>, shared: &Shared) {
+/// Commits a group and tells the listener. A fatal error is noted before it is answered.
+fn write_group(database: &Database, group: &mut [Box<dyn Task>], shared: &Shared) -> Result<()> {
     let failed_before = shared.fatal.borrow().clone();
-    let error = match failed_before {
-        Some(reason) => Some(StoreError::Io(reason)),
-        None => match commit_group(database, &mut group) {
-            Ok(Some(committed)) => {
-                shared.n_commits.fetch_add(1, Ordering::Relaxed);
-                if let Some(listener) = shared.listener.get().filter(|_| !committed.is_empty()) {
-                    listener.committed(&committed);
-                }
-                None
-            }
-            Ok(None) => None,
-            Err(error) => {
-                if is_fatal(&error) {
-                    shared.fatal.send_replace(Some(error.to_string()));
-                }
-                Some(error)
-            }
-        },
-    };
-    for task in group {
-        task.answer(error.as_ref());
+    if let Some(reason) = failed_before {
+        return Err(StoreError::Io(reason));
     }
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let Some(committed) = commit_group(database, group)? else { return Ok(()) };
+        shared.n_commits.fetch_add(1, Ordering::Relaxed);
+        if let Some(listener) = shared.listener.get().filter(|_| !committed.is_empty()) {
+            listener.committed(&committed);
+        }
+        Ok(())
+    }));
+    // redb panics on some files that something else has altered.
+    let outcome = outcome
+        .unwrap_or_else(|_| Err(StoreError::Io("the thread that writes panicked".to_owned())));
+    if let Some(error) = outcome.as_ref().err().filter(|error| is_fatal(error)) {
+        let reason =
+            if let StoreError::Io(reason) = error { reason.clone() } else { error.to_string() };
+        shared.fatal.send_replace(Some(reason));
+    }
+    outcome
 }
 
 /// Runs a group in one transaction. `None` if it wrote nothing, so that there was nothing to commit.

@@ -11,7 +11,7 @@ const N_BUCKETS: usize = 140;
 
 /// Counts durations from 1 microsecond to 19 hours; percentiles are at most a quarter too high.
 #[derive(Debug)]
-pub struct Histogram {
+pub(super) struct Histogram {
     buckets: [AtomicU64; N_BUCKETS],
 }
 
@@ -23,7 +23,7 @@ impl Default for Histogram {
 
 impl Histogram {
     /// Counts one duration.
-    pub fn record(&self, duration: Duration) {
+    pub(super) fn record(&self, duration: Duration) {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         if let Some(bucket) = self.buckets.get(bucket_of(micros)) {
             bucket.fetch_add(1, Ordering::Relaxed);
@@ -32,7 +32,7 @@ impl Histogram {
 
     /// The durations that these shares (0.0..=1.0) of all recorded ones do not exceed: the upper
     /// edges of their buckets, zero if nothing was recorded. All are of one reading.
-    pub fn percentiles<const N: usize>(&self, shares: [f64; N]) -> [Duration; N] {
+    pub(super) fn percentiles<const N: usize>(&self, shares: [f64; N]) -> [Duration; N] {
         let counts = self.buckets.each_ref().map(|bucket| bucket.load(Ordering::Relaxed));
         let total: u64 = counts.iter().sum();
         shares.map(|share| {

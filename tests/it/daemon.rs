@@ -1,7 +1,7 @@
 //! A real daemon in a temporary directory, with clients and bridges to it.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 
 /// Longest wait for anything that a test waits for; no assertion is about how long it took.
-pub const WAIT: Duration = Duration::from_secs(60);
+pub const WAIT: Duration = Duration::from_mins(1);
 
 /// The program under test: what cargo built for the tests, or what lies beside the examples.
 pub fn program() -> PathBuf {
@@ -176,11 +176,6 @@ impl Daemon<'_> {
     /// Waits until it takes connections.
     pub async fn wait_until_it_answers(&self) {
         self.home.owner().await;
-    }
-
-    /// Its process id.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
     }
 
     /// Ends it as a power cut would end a process.

@@ -9,6 +9,7 @@
     clippy::print_stderr,
     clippy::indexing_slicing,
     missing_docs,
+    unreachable_pub,
     reason = "test code: a failure is a panic, and a skipped test says so loudly"
 )]
 
@@ -16,6 +17,7 @@ mod daemon;
 mod kill;
 mod lifecycle;
 mod random;
+mod readme;
 mod recall;
 mod scenarios;
 mod sdk;

@@ -39,7 +39,10 @@ pub struct Fused {
     pub sum: f64,
     /// Share of the question's terms it contains, of the whole or of its best clause, 0.0..=1.0.
     pub coverage: f64,
-    /// Cosine with the question, if the model can read both.
+    /// How well its day fits the dates in the question, 0.0..=1.0.
+    pub date_fit: f64,
+    /// Cosine with the question, if the model can read both, less what the best of many chunks has
+    /// by chance.
     pub cosine: Option<f64>,
     /// Its best chunk, under the same condition.
     pub chunk: Option<u32>,
@@ -89,9 +92,10 @@ pub fn fuse(
                 reasons.push(Reason::Text(text_points(hit, &text.best, policy)));
             }
             if let Some((hit, arm)) = seen {
-                reasons.push(Reason::Vector(vector_points(hit.cosine, arm.candidates, policy)));
+                reasons.push(Reason::Vector(vector_points(hit, arm.candidates, policy)));
             }
-            if let Some((asked, fit)) = dates::fit(&question.dates, attributes.event_time, zone) {
+            let date = dates::fit(&question.dates, attributes.event_time, zone);
+            if let Some((asked, fit)) = date {
                 reasons.push(Reason::Date { asked, points: policy.date_weight * fit });
             }
             Some(Fused {
@@ -102,7 +106,8 @@ pub fn fuse(
                 coverage: found
                     .text
                     .map_or(0.0, |hit| hit.coverage.iter().copied().fold(0.0, f64::max)),
-                cosine: seen.map(|(hit, _)| hit.cosine),
+                date_fit: date.map_or(0.0, |(_, fit)| fit),
+                cosine: seen.map(|(hit, _)| fair_cosine(hit, policy)),
                 chunk: seen.map(|(hit, _)| hit.chunk),
             })
         })
@@ -133,9 +138,14 @@ fn text_points(hit: &TextHit, best: &[f64], policy: &RankingPolicy) -> f64 {
     }
 }
 
+/// The cosine of the best chunk less what the best of so many has by chance.
+fn fair_cosine(hit: &VectorHit, policy: &RankingPolicy) -> f64 {
+    hit.cosine - policy.chunk_penalty * f64::from(hit.n_chunks.max(1)).ln()
+}
+
 /// `weight * clip(z / deviations, -1, 1)`.
-fn vector_points(cosine: f64, candidates: &VectorCandidates, policy: &RankingPolicy) -> f64 {
-    let z = (cosine - candidates.mean) / candidates.deviation.max(DEVIATION_MIN);
+fn vector_points(hit: &VectorHit, candidates: &VectorCandidates, policy: &RankingPolicy) -> f64 {
+    let z = (fair_cosine(hit, policy) - candidates.mean) / candidates.deviation.max(DEVIATION_MIN);
     policy.vector_weight * (z / policy.vector_deviations).clamp(-1.0, 1.0)
 }
 

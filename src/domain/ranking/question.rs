@@ -23,6 +23,8 @@ pub struct Question {
     pub dates: Vec<AskedDate>,
     /// Share of it that a model of Latin script can read, 0.0..=1.0.
     pub latin_share: f32,
+    /// Share of its letters that belong to scripts without blanks, 0.0..=1.0.
+    pub unspaced_share: f64,
 }
 
 impl Question {
@@ -42,8 +44,17 @@ impl Question {
             identifiers,
             dates: dates::asked(question),
             latin_share: text::latin_share(question),
+            unspaced_share: unspaced_share(question),
         }
     }
+}
+
+fn unspaced_share(question: &str) -> f64 {
+    let letters = question.chars().filter(|c| c.is_alphabetic());
+    let (n_unspaced, n_letters) = letters.fold((0_u32, 0_u32), |(n_unspaced, n_letters), c| {
+        (n_unspaced + u32::from(text::is_unspaced(c)), n_letters + 1)
+    });
+    f64::from(n_unspaced) / f64::from(n_letters.max(1))
 }
 
 /// The phrases between quotation marks.

@@ -1,13 +1,15 @@
 //! Stage 2: the records of the best candidates, weighed, collapsed and cut.
 
+use std::cmp::Ordering;
+
 use jiff::Timestamp;
 
 use super::exact::exactness;
-use super::fuse::{Fused, reads};
+use super::fuse::Fused;
 use super::policy::RankingPolicy;
 use super::question::Question;
 use super::reason::{Reason, score_of};
-use super::twins::{Facts, cosine};
+use super::twins::collapse;
 use crate::domain::decay::{DecayPolicy, days_between};
 use crate::domain::embedding::{Languages, Vector};
 use crate::domain::id::MemoryId;
@@ -71,20 +73,31 @@ pub struct Ranking {
 /// of memories that say the same the newest stays; what is below the threshold of relevance is left
 /// out and counted.
 pub fn rank(question: &Question, candidates: &[Candidate<'_>], view: &View<'_>) -> Ranking {
-    let mut ranking = Ranking::default();
-    for (index, candidate) in candidates.iter().enumerate() {
-        let hit = weigh(question, index, candidate, view);
-        if hit.relevance >= view.ranking.threshold {
-            ranking.hits.push(hit);
-        } else {
-            ranking.n_below_threshold += 1;
-        }
+    let weighed = candidates
+        .iter()
+        .enumerate()
+        .map(|(index, candidate)| weigh(question, index, candidate, view))
+        .collect();
+    let mut hits = relevant(weighed, view.ranking);
+    let n_below_threshold = candidates.len() - hits.len();
+    hits.sort_by(by_score);
+    let mut hits = collapse(hits, candidates, view);
+    hits.sort_by(by_score);
+    Ranking { hits, n_below_threshold }
+}
+
+/// Best first, ties by id.
+fn by_score(left: &Hit, right: &Hit) -> Ordering {
+    right.score.total_cmp(&left.score).then(left.id.cmp(&right.id))
+}
+
+/// The hits that are relevant: none at all if not a single one answers the question, else all but
+/// those that have next to nothing to do with it.
+fn relevant(hits: Vec<Hit>, policy: &RankingPolicy) -> Vec<Hit> {
+    if hits.iter().all(|hit| hit.relevance < policy.threshold) {
+        return Vec::new();
     }
-    ranking
-        .hits
-        .sort_by(|left, right| right.score.total_cmp(&left.score).then(left.id.cmp(&right.id)));
-    ranking.hits = collapse(ranking.hits, candidates, view);
-    ranking
+    hits.into_iter().filter(|hit| hit.relevance >= policy.hit_threshold).collect()
 }
 
 /// The score of one candidate, with its reasons.
@@ -118,70 +131,23 @@ fn weigh(question: &Question, index: usize, candidate: &Candidate<'_>, view: &Vi
         index,
         id: fused.id,
         score: score_of(&reasons),
-        relevance: if is_exact { 1.0 } else { relevance(fused, policy) },
+        relevance: if is_exact { 1.0 } else { relevance(question, fused, policy) },
         reasons,
     }
 }
 
-/// How well a candidate answers in itself.
-fn relevance(fused: &Fused, policy: &RankingPolicy) -> f64 {
+/// How well a candidate answers in itself, 0.0..=1.0: the words it shares with the question, its
+/// nearness in meaning and its day, each as a share of what would be enough alone, combined as
+/// independent signs: `1 - (1 - words) (1 - meaning) (1 - day)`.
+fn relevance(question: &Question, fused: &Fused, policy: &RankingPolicy) -> f64 {
+    // Half the pairs of an unspaced question lie across words and are found nowhere.
+    let enough = 1.0 - question.unspaced_share * (1.0 - policy.unspaced_coverage_full);
+    let words = (fused.coverage / enough).clamp(0.0, 1.0);
     let width = (policy.cosine_full - policy.cosine_floor).max(f64::EPSILON);
-    let meaning =
-        fused.cosine.map_or(0.0, |cosine| ((cosine - policy.cosine_floor) / width).clamp(0.0, 1.0));
-    1.0 - (1.0 - fused.coverage) * (1.0 - meaning)
+    let meaning = fused.cosine.map_or(0.0, |cosine| (cosine - policy.cosine_floor) / width);
+    let day = policy.date_relevance * fused.date_fit;
+    1.0 - (1.0 - words) * (1.0 - meaning.clamp(0.0, 1.0)) * (1.0 - day)
 }
 
-/// Keeps one hit of those that say the same: an exact one, then the newest, the strongest, the
-/// first by id. `hits` are best first, and stay so.
-fn collapse(hits: Vec<Hit>, candidates: &[Candidate<'_>], view: &View<'_>) -> Vec<Hit> {
-    let mut kept: Vec<(Hit, &Candidate<'_>, Facts, usize)> = Vec::new();
-    for hit in hits {
-        let Some(candidate) = candidates.get(hit.index) else { continue };
-        let facts = Facts::of(&candidate.memory.content);
-        let twin = kept.iter_mut().find(|(_, other, other_facts, _)| {
-            are_twins((candidate, &facts), (other, other_facts), view)
-        });
-        match twin {
-            Some(twin) => {
-                twin.3 += 1;
-                if precedence(&hit, candidate) > precedence(&twin.0, twin.1) {
-                    (twin.0, twin.1, twin.2) = (hit, candidate, facts);
-                }
-            }
-            None => kept.push((hit, candidate, facts, 0)),
-        }
-    }
-    let mut hits: Vec<Hit> = kept
-        .into_iter()
-        .map(|(mut hit, _, _, n_twins)| {
-            if n_twins > 0 {
-                hit.reasons.push(Reason::Twins(n_twins));
-            }
-            hit
-        })
-        .collect();
-    hits.sort_by(|left, right| right.score.total_cmp(&left.score).then(left.id.cmp(&right.id)));
-    hits
-}
-
-fn precedence(hit: &Hit, candidate: &Candidate<'_>) -> (bool, Timestamp, i64) {
-    let is_exact = hit.reasons.iter().any(|reason| matches!(reason, Reason::Exact { .. }));
-    (is_exact, candidate.memory.event_time(), 0)
-}
-
-fn are_twins(
-    (left, left_facts): (&Candidate<'_>, &Facts),
-    (right, right_facts): (&Candidate<'_>, &Facts),
-    view: &View<'_>,
-) -> bool {
-    if left_facts.same_text(right_facts) {
-        return true;
-    }
-    let readable = |candidate: &Candidate<'_>| {
-        reads(view.languages, candidate.fused.attributes.latin_share, view.ranking.memory_latin_min)
-    };
-    left_facts.agree(right_facts)
-        && readable(left)
-        && readable(right)
-        && cosine(left.vectors, right.vectors).is_some_and(|c| c >= view.ranking.twin_cosine)
-}
+#[cfg(test)]
+mod tests;

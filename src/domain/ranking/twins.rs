@@ -6,6 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
+use super::fuse::reads;
+use super::rank::{Candidate, Hit, View};
+use super::reason::Reason;
 use crate::domain::dates::{self, AskedDate};
 use crate::domain::embedding::Vector;
 use crate::domain::text::{normalise, query, tokens};
@@ -21,6 +26,72 @@ const COUNTING_WORDS: &str = "one two three four five six seven eight nine ten e
     thirty forty fifty hundred thousand million half once twice first second third fourth fifth \
     last next today yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday \
     morning noon evening night left right north south east west";
+
+/// A hit that is kept, with what is compared, and how many were collapsed into it.
+struct Kept<'a> {
+    hit: Hit,
+    candidate: &'a Candidate<'a>,
+    facts: Facts,
+    n_twins: usize,
+}
+
+/// Keeps one hit of those that say the same, and counts the others in its reasons: one that is exact
+/// before others, then the newest, then the strongest (the best-scored of equals). Each is compared
+/// with those kept so far, in the order given.
+pub(super) fn collapse(hits: Vec<Hit>, candidates: &[Candidate<'_>], view: &View<'_>) -> Vec<Hit> {
+    let mut kept: Vec<Kept<'_>> = Vec::new();
+    for hit in hits {
+        let Some(candidate) = candidates.get(hit.index) else { continue };
+        let new = Kept { hit, candidate, facts: Facts::of(&candidate.memory.content), n_twins: 0 };
+        match kept.iter_mut().find(|old| are_twins(old, &new, view)) {
+            Some(old) => {
+                let n_twins = old.n_twins + 1;
+                if precedes(&new, old) {
+                    *old = new;
+                }
+                old.n_twins = n_twins;
+            }
+            None => kept.push(new),
+        }
+    }
+    kept.into_iter()
+        .map(|Kept { mut hit, n_twins, .. }| {
+            if n_twins > 0 {
+                hit.reasons.push(Reason::Twins(n_twins));
+            }
+            hit
+        })
+        .collect()
+}
+
+/// Whether `new` is shown instead of `old`.
+fn precedes(new: &Kept<'_>, old: &Kept<'_>) -> bool {
+    let key = |kept: &Kept<'_>| -> (bool, Timestamp) {
+        let is_exact = kept.hit.reasons.iter().any(|reason| reason.exactness() > 0.0);
+        (is_exact, kept.candidate.memory.event_time())
+    };
+    let strength = |kept: &Kept<'_>| {
+        kept.hit.reasons.iter().find_map(|reason| {
+            if let Reason::Strength { strength, .. } = reason { Some(*strength) } else { None }
+        })
+    };
+    key(new).cmp(&key(old)).is_gt() || (key(new) == key(old) && strength(new) > strength(old))
+}
+
+fn are_twins(left: &Kept<'_>, right: &Kept<'_>, view: &View<'_>) -> bool {
+    if left.facts.same_text(&right.facts) {
+        return true;
+    }
+    let readable = |kept: &Kept<'_>| {
+        let latin_share = kept.candidate.fused.attributes.latin_share;
+        reads(view.languages, latin_share, view.ranking.memory_latin_min)
+    };
+    left.facts.agree(&right.facts)
+        && readable(left)
+        && readable(right)
+        && cosine(left.candidate.vectors, right.candidate.vectors)
+            .is_some_and(|cosine| cosine >= view.ranking.twin_cosine)
+}
 
 /// What must agree in two texts that say the same.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::document::NamespaceKey;
 use super::segments::Segment;
 use super::state::State;
-use crate::domain::bm25::{bm25, idf};
+use crate::domain::bm25::{bm25, idf, telling};
 use crate::domain::id::MemoryId;
 use crate::domain::namespace::Namespace;
 use crate::domain::search::{TextCandidates, TextHit, TextQuery};
@@ -243,7 +243,7 @@ impl<'a> Tally<'a> {
 /// The scores of one clause, by place in `Tally::found`.
 struct Scores {
     bm25: Vec<f64>,
-    /// Summed `weight * idf` of the terms met.
+    /// Summed `weight * telling` of the terms met.
     covered: Vec<f64>,
     /// The same of all terms.
     whole: f64,
@@ -258,15 +258,16 @@ impl Scores {
         };
         for (term, weight) in clause {
             let Some(term) = tally.terms.get(*term) else { continue };
+            let told = weight * telling(n_documents, term.n_containing);
             let idf = weight * idf(n_documents, term.n_containing);
-            all.whole += idf;
+            all.whole += told;
             for occurrence in &term.occurrences {
                 let at = occurrence.found;
                 if let (Some(found), Some(score), Some(covered)) =
                     (tally.found.get(at), all.bm25.get_mut(at), all.covered.get_mut(at))
                 {
                     *score += bm25(occurrence.frequency, found.length, average, idf);
-                    *covered += idf;
+                    *covered += told;
                 }
             }
         }

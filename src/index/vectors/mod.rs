@@ -176,8 +176,9 @@ impl VectorIndex {
                 let (slot, entry) = catalog.find(*id)?;
                 filter.namespaces.binary_search(&entry.namespace).ok()?;
                 let rows = &state.shelves.get(&entry.namespace)?.rows;
-                let (cosine, chunk) = rows.best_of(rows.member(*id)?, &query.code)?;
-                Some(Candidate { id: *id, slot, cosine, chunk })
+                let member = rows.member(*id)?;
+                let (cosine, chunk) = rows.best_of(member, &query.code)?;
+                Some(Candidate { id: *id, slot, cosine, chunk, n_chunks: member.n_chunks() })
             })
             .collect();
         drop(state);

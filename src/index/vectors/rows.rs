@@ -43,6 +43,13 @@ pub(super) struct Member {
     rows: Vec<u32>,
 }
 
+impl Member {
+    /// Chunks of the memory.
+    pub(super) fn n_chunks(&self) -> u32 {
+        as_u32(self.rows.len())
+    }
+}
+
 /// The rows of one namespace, all of one dimension.
 #[derive(Debug, Default)]
 pub struct Rows {

@@ -24,7 +24,8 @@ impl Searcher for Scan<'_> {
             moments.add(cosine);
             if best.admits(cosine) && (query.accepts)(member.slot) {
                 let chunk = rows.chunk(row);
-                best.push(Candidate { id: member.id, slot: member.slot, cosine, chunk });
+                let n_chunks = member.n_chunks();
+                best.push(Candidate { id: member.id, slot: member.slot, cosine, chunk, n_chunks });
             }
         }
         Found { best: best.into_sorted(), moments }

@@ -25,6 +25,8 @@ pub struct Candidate {
     pub cosine: f32,
     /// The chunk.
     pub chunk: u32,
+    /// Chunks of the memory.
+    pub n_chunks: u32,
 }
 
 /// What a searcher found.

@@ -10,8 +10,10 @@ use crate::domain::embedding::Vector;
 use crate::domain::id::MemoryId;
 use crate::index::catalog::Slot;
 
-/// Share of a namespace that a filter must keep for its graph to be used; below it the scan is
-/// cheaper (see `benches/vectors.rs`).
+/// Share of a namespace that a filter must keep for its graph to be used. Measured
+/// (`benches/vectors.rs`): a search of the graph that keeps half costs 1.1 to 2.4 times one that
+/// keeps all, one that keeps 5 % costs 7 to 17 times as much, and the scan the same whatever is
+/// kept.
 const GRAPH_SHARE_MIN: f64 = 0.5;
 /// Memories of which that share is estimated.
 const SHARE_SAMPLE: usize = 256;

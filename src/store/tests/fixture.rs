@@ -199,8 +199,8 @@ pub(super) fn tags(tags: &[&str]) -> Vec<String> {
     tags.iter().map(|tag| (*tag).to_owned()).collect()
 }
 
-pub(super) fn key(text: &str) -> Option<RequestKey> {
-    Some(RequestKey { uid: 1000, actor: "agent/a".to_owned(), key: text.to_owned() })
+pub(super) fn key(text: &str) -> RequestKey {
+    RequestKey { uid: 1000, actor: "agent/a".to_owned(), key: text.to_owned() }
 }
 
 /// A model of 4 dimensions.

@@ -147,8 +147,10 @@ async fn the_person_can_cut_a_grace_short() {
 async fn a_repeated_request_gives_the_first_receipt() {
     let f = Fixture::new();
     let (id, unknown) = (f.store_fact("a", 1).await, f.unknown_id());
-    let request =
-        |second| Forget { request: key("k"), ..forget_request(&[id, unknown], Some(50), second) };
+    let request = |second| Forget {
+        request: Some(key("k")),
+        ..forget_request(&[id, unknown], Some(50), second)
+    };
     let first = f.store.forget(request(10)).await.unwrap();
     assert_eq!(f.store.forget(request(20)).await.unwrap(), first);
     assert_eq!((first.ids, first.missing), (vec![id], vec![unknown]));

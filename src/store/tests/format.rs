@@ -110,7 +110,7 @@ async fn write_fixture(path: &std::path::Path) {
     new.supersedes = Some(id(2));
     let [mut old, mut forgotten, mut erased] = [f.fact("Rome"), f.fact("c"), f.fact("d")];
     (old.id, forgotten.id, erased.id) = (id(2), id(4), id(5));
-    f.try_remember(vec![rich, old], super::fixture::key("k"), 1).await.unwrap();
+    f.try_remember(vec![rich, old], Some(super::fixture::key("k")), 1).await.unwrap();
     f.remember(vec![new, forgotten, erased], 2).await;
     f.revise(id(1), Patch { pinned: Some(true), ..Patch::default() }, 3).await;
     let anchor = Some(Anchor { value: 0.75, at: at(4) });

@@ -7,6 +7,9 @@ use std::path::Path;
 use redb::{Database, ReadableDatabase, TableDefinition};
 
 use super::fixture::{Fixture, SETTINGS, at};
+use crate::domain::change::Remember;
+use crate::domain::identity::Actor;
+use crate::ports::{Store, StoreError};
 use crate::store::migrations::{self, FORMAT_VERSION};
 use crate::store::tables::{META, META_FORMAT, meta};
 use crate::store::{OpenError, RedbStore};
@@ -37,7 +40,7 @@ async fn only_the_owner_can_read_what_is_made() {
 
 #[tokio::test]
 async fn a_creation_that_was_killed_is_begun_again() {
-    for left_behind in [&b""[..], b"half a file", &[0; 73_728]] {
+    for left_behind in [&b""[..], b"half a file", &vec![0; 73_728]] {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("recalld.redb.new"), left_behind).unwrap();
         let store = open(dir.path()).unwrap();
@@ -80,7 +83,7 @@ async fn a_file_that_is_no_store_is_refused_and_left_as_it_is() {
     let cases: [(&str, &[u8]); 6] = [
         ("empty", b""),
         ("text", b"this is a text and no store"),
-        ("zeros", &[0; 73_728]),
+        ("zeros", &vec![0; 73_728]),
         ("cut to a page", &whole[..4_096]),
         ("cut in half", &whole[..whole.len() / 2]),
         ("wrong header", &wrong_header),
@@ -128,7 +131,7 @@ async fn a_file_of_a_newer_format_is_refused_and_left_as_it_is() {
 
 const ADDED: TableDefinition<'_, u64, u64> = TableDefinition::new("added_by_a_migration");
 
-fn note(transaction: &redb::WriteTransaction, step: u64) -> Result<(), crate::ports::StoreError> {
+fn note(transaction: &redb::WriteTransaction, step: u64) -> Result<(), StoreError> {
     let mut table = transaction.open_table(ADDED)?;
     let n_before = redb::ReadableTableMetadata::len(&table)?;
     table.insert(n_before, step)?;
@@ -144,7 +147,7 @@ async fn migrations_run_in_order_from_the_version_of_the_file_and_only_once() {
         |t| note(t, 1),
         |t| note(t, 2),
         |t| note(t, 3),
-        |_| Err(crate::ports::StoreError::Damaged("no".to_owned())),
+        |_| Err(StoreError::Damaged("no".to_owned())),
     ];
     migrations::migrate(&database, 1, &steps[..1]).unwrap();
     migrations::migrate(&database, 2, &steps[..3]).unwrap();
@@ -166,7 +169,58 @@ async fn a_file_that_was_not_closed_opens_with_all_that_was_acknowledged() {
     let copy = tempfile::tempdir().unwrap();
     fs::copy(f.dir.path().join("recalld.redb"), copy.path().join("recalld.redb")).unwrap();
     let store = open(copy.path()).unwrap();
-    let snapshot = crate::ports::Store::snapshot(&store).await.unwrap();
+    let snapshot = store.snapshot().await.unwrap();
     assert!(snapshot.memories(vec![id]).await.unwrap()[0].is_some());
     assert_eq!(store.verify().await.unwrap().violations, Vec::<String>::new());
+}
+
+/// Bits of a file, chosen by a seed (Knuth's linear congruential generator).
+struct Flips(u64);
+
+impl Flips {
+    fn flip(&mut self, bytes: &mut [u8]) {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let n_bits = bytes.len() as u64 * 8;
+        let bit = usize::try_from((self.0 >> 16) % n_bits).unwrap();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+#[tokio::test]
+async fn a_file_with_flipped_bits_never_takes_the_process_down() {
+    let f = Fixture::new();
+    for n in 0..30 {
+        f.store_fact(&format!("memory {n}"), 1).await;
+    }
+    f.store.close();
+    let path = f.dir.path().join("recalld.redb");
+    let whole = fs::read(&path).unwrap();
+    let (mut n_refused, mut n_damaged) = (0, 0);
+    for seed in 0..60 {
+        let mut bytes = whole.clone();
+        let mut flips = Flips(seed);
+        for _ in 0..20 {
+            flips.flip(&mut bytes);
+        }
+        fs::write(&path, &bytes).unwrap();
+        let store = match open(f.dir.path()) {
+            Ok(store) => store,
+            Err(error) => {
+                assert!(error.to_string().contains("recalld.redb"), "seed {seed}: {error}");
+                n_refused += 1;
+                continue;
+            }
+        };
+        let is_sound = store.verify().await.is_ok_and(|found| found.violations.is_empty());
+        n_damaged += u64::from(!is_sound);
+        let memories = vec![f.fact("new")];
+        let request = Remember { memories, request: None, actor: Actor::Owner, at: at(3) };
+        // Whether it can be written depends on the bits; if not, it is an error that says why.
+        if let Err(error) = store.remember(request).await {
+            let is_told = matches!(error, StoreError::Damaged(_)) || store.fatal().is_some();
+            assert!(is_told, "seed {seed}: {error}");
+        }
+        store.close();
+    }
+    assert!(n_refused > 0 && n_damaged > 0, "{n_refused} refused, {n_damaged} damaged");
 }

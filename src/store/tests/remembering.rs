@@ -102,8 +102,7 @@ async fn equal_memories_of_one_call_are_one() {
     let f = Fixture::new();
     let answers = f.remember(vec![f.fact("x"), f.fact("x"), f.fact("y")], 1).await;
     let statuses: Vec<_> = answers.iter().map(|answer| answer.status).collect();
-    use StoreStatus::{Deduplicated, Stored};
-    assert_eq!(statuses, [Stored, Deduplicated, Stored]);
+    assert_eq!(statuses, [StoreStatus::Stored, StoreStatus::Deduplicated, StoreStatus::Stored]);
     assert_eq!(answers[0].id, answers[1].id);
     f.finish().await;
 }

@@ -158,7 +158,7 @@ async fn a_repeated_request_changes_nothing_more() {
         id,
         patch: Patch { importance: Some(importance), ..Patch::default() },
         embedded: None,
-        request: key("k"),
+        request: Some(key("k")),
         actor: Actor::Owner,
         at: at(second),
     };

@@ -83,15 +83,16 @@ fn expected(
         all.iter().filter(|(memory, ..)| filter.namespaces.contains(&memory.namespace)).collect();
     let n = searched.len() as f64;
     let average = searched.iter().map(|(_, _, length)| length).sum::<f64>() / n;
-    let idf_of = |token: &str| {
+    // The idf for the score, and against a background of 1,000 more for the coverage.
+    let idfs_of = |token: &str| {
         let df = searched.iter().filter(|(_, counts, _)| counts.contains_key(token)).count() as f64;
-        (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+        [n, n + 1_000.0].map(|n| (1.0 + (n - df + 0.5) / (df + 0.5)).ln())
     };
-    let idfs: HashMap<&str, f64> = query
+    let idfs: HashMap<&str, [f64; 2]> = query
         .clauses
         .iter()
         .flatten()
-        .map(|term| (term.token.as_str(), idf_of(&term.token)))
+        .map(|term| (term.token.as_str(), idfs_of(&term.token)))
         .collect();
     let mut answer = TextCandidates {
         best: vec![0.0; query.clauses.len()],
@@ -103,11 +104,11 @@ fn expected(
         for clause in &query.clauses {
             let (mut score, mut covered, mut whole) = (0.0, 0.0, 0.0);
             for term in clause {
-                let weight = term.weight * idfs[term.token.as_str()];
-                whole += weight;
+                let [weight, told] = idfs[term.token.as_str()].map(|idf| idf * term.weight);
+                whole += told;
                 if let Some(tf) = counts.get(&term.token) {
                     score += weight * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length / average));
-                    covered += weight;
+                    covered += told;
                 }
             }
             scores.push(score);

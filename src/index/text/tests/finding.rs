@@ -250,6 +250,7 @@ fn a_memory_is_found_at_once_while_commits_run() {
     let index = TextIndex::open(home.path(), SETTINGS);
     index.start_rebuild();
     index.finish_rebuild(0);
+    let mut catalog = Catalog::default();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -257,7 +258,6 @@ fn a_memory_is_found_at_once_while_commits_run() {
                 index.flush();
             }
         });
-        let mut catalog = Catalog::default();
         let filter = in_namespaces(&["user"]);
         let query = read("latest");
         for n in 1..=300 {
@@ -274,6 +274,13 @@ fn a_memory_is_found_at_once_while_commits_run() {
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+    // What came while a commit ran is neither lost nor overwritten by it.
     index.flush();
     assert_eq!((index.report().ready, index.watermark()), (true, 300));
+    let filter = in_namespaces(&["user"]);
+    let compiled = catalog.compile(&filter);
+    for (word, n_found) in [("latest", 1), ("earlier", 300)] {
+        let found = index.search(&catalog, &read(word), &compiled, &filter.namespaces, 999);
+        assert_eq!(found.unwrap().n_matching, n_found, "{word}");
+    }
 }

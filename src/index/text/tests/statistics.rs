@@ -62,9 +62,9 @@ fn coverage_is_the_share_of_what_the_terms_tell() {
     // 4 memories; red in 1, house in 2, unicorn in none.
     world.put(4, "nothing of it");
     let found = world.search("red house unicorn", &in_namespaces(&["user"]), 9);
-    let idf = |n: f64| (1.0 + (4.0 - n + 0.5) / (n + 0.5)).ln();
-    let whole = idf(1.0) + idf(2.0) + idf(0.0);
-    for (hit, part) in found.hits.iter().zip([idf(1.0) + idf(2.0), idf(2.0)]) {
+    let told = |n: f64| (1.0 + (1_004.0 - n + 0.5) / (n + 0.5)).ln();
+    let whole = told(1.0) + told(2.0) + told(0.0);
+    for (hit, part) in found.hits.iter().zip([told(1.0) + told(2.0), told(2.0)]) {
         let coverage = hit.coverage[0];
         assert!((coverage - part / whole).abs() < 1e-12, "{coverage}");
     }
