@@ -172,7 +172,7 @@ pub(super) fn forgotten(answer: &Value, json: bool) {
         return;
     }
     say(&format!(
-        "forgotten: {}; the last byte is gone by {}",
+        "forgotten: {}; its content is deleted by {}",
         text(&answer["n_forgotten"]),
         text(&answer["erase_by"])
     ));

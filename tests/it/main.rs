@@ -20,6 +20,7 @@ mod forget;
 mod kill;
 mod lifecycle;
 mod random;
+mod readme;
 mod rebuild;
 mod recall;
 mod scenarios;
