@@ -33,10 +33,7 @@ impl InvalidArgument {
         expected: impl Into<String>,
         found: &Value,
     ) -> Self {
-        let found = match found {
-            Value::Null => "nothing".to_owned(),
-            other => other.to_string(),
-        };
+        let found = if found.is_null() { "nothing".to_owned() } else { found.to_string() };
         let short: String = found.chars().take(FOUND_CHARS_MAX).collect();
         let found = if short.len() < found.len() { format!("{short}...") } else { found };
         Self { argument: argument.into(), expected: expected.into(), found }
@@ -223,6 +220,7 @@ impl Arguments {
     }
 
     /// A time, or the word `none`, which takes away the time that is set.
+    #[expect(clippy::option_option, reason = "not given, taken away, set: as in a patch")]
     pub(super) fn time_or_none(
         &mut self,
         names: &[&str],
@@ -319,7 +317,12 @@ fn scalar(value: &Value) -> Option<String> {
 fn single(value: Value) -> Value {
     match value {
         Value::Array(mut items) if items.len() == 1 => items.pop().unwrap_or_default(),
-        other => other,
+        Value::Array(_)
+        | Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Object(_) => value,
     }
 }
 

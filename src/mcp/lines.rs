@@ -164,6 +164,7 @@ mod tests {
         LineReader { line_bytes_max, ..LineReader::new(bytes) }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "compared with what the reader gives")]
     fn whole(text: &str) -> Option<Line> {
         Some(Line::Whole(text.as_bytes().to_vec()))
     }

@@ -214,9 +214,11 @@ async fn write_answers(
     drop(writer.shutdown().await);
 }
 
+/// The answer to a line that is no message.
 type Refusal = (ErrorData, Option<RequestId>);
 
 /// Reads a line: a message, nothing worth an answer, or the answer.
+#[expect(clippy::result_large_err, reason = "rare, and consumed by the only caller")]
 fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).trim_ascii();
     if line.is_empty() {
