@@ -152,13 +152,16 @@ pub(super) fn updated(answer: &Value, json: bool) {
     } else {
         format!("changed {}", changed.join(", "))
     });
+    for rule in items(answer, "redacted") {
+        say(&format!("redacted: {}", text(rule)));
+    }
     remarks(answer);
 }
 
 /// What a filtered `forget` would take.
 pub(super) fn preview(answer: &Value) {
     say(&format!("{} memories match, the first of them:", text(&answer["n_matching"])));
-    for memory in items(answer, "memories") {
+    for memory in items(answer, "sample") {
         say(&format!("  {} {}", text(&memory["handle"]), cell(&memory["content"])));
     }
 }
@@ -170,7 +173,7 @@ pub(super) fn forgotten(answer: &Value, json: bool) {
     }
     say(&format!(
         "forgotten: {}; its content is deleted by {}",
-        items(answer, "forgotten").len(),
+        text(&answer["n_forgotten"]),
         text(&answer["erase_by"])
     ));
     for reference in items(answer, "missing") {
