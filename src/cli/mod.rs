@@ -92,6 +92,10 @@ async fn forget(
         };
         if !what.yes {
             show::preview(&preview);
+            if !output::can_ask() {
+                let how = "not confirmed: say `--yes` where nobody can be asked";
+                return Err(CliError::Usage(how.to_owned()));
+            }
             if !output::confirmed("Forget them all?")? {
                 return Ok(());
             }
