@@ -33,10 +33,7 @@ impl InvalidArgument {
         expected: impl Into<String>,
         found: &Value,
     ) -> Self {
-        let found = match found {
-            Value::Null => "nothing".to_owned(),
-            other => other.to_string(),
-        };
+        let found = if found.is_null() { "nothing".to_owned() } else { found.to_string() };
         let short: String = found.chars().take(FOUND_CHARS_MAX).collect();
         let found = if short.len() < found.len() { format!("{short}...") } else { found };
         Self { argument: argument.into(), expected: expected.into(), found }
@@ -222,7 +219,8 @@ impl Arguments {
         when::parse(&text, zone).map(Some).map_err(|_| not_a_time(names, &text))
     }
 
-    /// A time, or the word `none`, which takes away the time that is set.
+    /// A time, or the word `none`, which takes away the time that is set: `Some(None)`.
+    #[expect(clippy::option_option, reason = "this is how a patch tells absent from removed")]
     pub(super) fn time_or_none(
         &mut self,
         names: &[&str],
@@ -244,6 +242,7 @@ impl Arguments {
     /// A JSON object, or its text: each top-level key with its value as JSON text.
     pub(super) fn metadata(&mut self, names: &[&str]) -> Read<Option<Metadata>> {
         let Some(value) = self.take(names) else { return Ok(None) };
+        let value = single(value);
         let object = match &value {
             Value::Object(object) => Some(object.clone()),
             Value::String(text) if is_absent(text.trim()) => return Ok(None),
@@ -317,9 +316,9 @@ fn scalar(value: &Value) -> Option<String> {
 
 /// The only item of a list of one, else the value itself.
 fn single(value: Value) -> Value {
-    match value {
-        Value::Array(mut items) if items.len() == 1 => items.pop().unwrap_or_default(),
-        other => other,
+    match value.as_array().map(Vec::as_slice) {
+        Some([item]) => item.clone(),
+        _ => value,
     }
 }
 

@@ -18,7 +18,12 @@ fn the_readme_names_every_configuration_key_with_its_default() {
 fn the_readme_names_every_tool_and_every_command() {
     use clap::CommandFactory as _;
     for command in recalld::cli::Arguments::command().get_subcommands() {
-        assert!(README.contains(&format!("`{}", command.get_name())) || README.contains(&format!("recalld {}", command.get_name())), "{}", command.get_name());
+        assert!(
+            README.contains(&format!("`{}", command.get_name()))
+                || README.contains(&format!("recalld {}", command.get_name())),
+            "{}",
+            command.get_name()
+        );
     }
     let tools = recalld::mcp::offline_answer("tools/list", None).unwrap();
     for tool in tools["tools"].as_array().unwrap() {
