@@ -169,7 +169,7 @@ pub(super) fn forgotten(answer: &Value, json: bool) {
         return;
     }
     say(&format!(
-        "forgotten: {}; the last byte is gone by {}",
+        "forgotten: {}; its content is deleted by {}",
         items(answer, "forgotten").len(),
         text(&answer["erase_by"])
     ));

@@ -66,7 +66,7 @@ pub struct Settings {
     pub decay: DecayPolicy,
     /// How long the person may bring back what an agent forgot.
     pub agent_grace: Duration,
-    /// Time until the last byte of a forgotten memory is gone.
+    /// Time until the content of a forgotten memory is deleted at the latest.
     pub erase_within: Duration,
     /// The zone of calendar questions of callers that name none.
     pub zone: TimeZone,

@@ -178,11 +178,6 @@ impl Daemon<'_> {
         self.home.owner().await;
     }
 
-    /// Its process id.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Ends it as a power cut would end a process.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
