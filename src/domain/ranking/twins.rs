@@ -71,9 +71,8 @@ fn precedes(new: &Kept<'_>, old: &Kept<'_>) -> bool {
         (is_exact, kept.candidate.memory.event_time())
     };
     let strength = |kept: &Kept<'_>| {
-        kept.hit.reasons.iter().find_map(|reason| match reason {
-            Reason::Strength { strength, .. } => Some(*strength),
-            _ => None,
+        kept.hit.reasons.iter().find_map(|reason| {
+            if let Reason::Strength { strength, .. } = reason { Some(*strength) } else { None }
         })
     };
     key(new).cmp(&key(old)).is_gt() || (key(new) == key(old) && strength(new) > strength(old))

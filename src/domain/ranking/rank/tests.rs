@@ -220,7 +220,7 @@ fn a_short_question_that_matches_by_words_is_not_cut_off_by_its_vector() {
 fn a_chinese_question_needs_fewer_of_its_pairs() {
     let made =
         Made { content: "我的上司在银行做柜员", text: (4.0, 0.2), ..Made::default() };
-    assert_eq!(order(&ranked("上司是做什么工作的呢", &[made.clone()])), [1]);
+    assert_eq!(order(&ranked("上司是做什么工作的呢", std::slice::from_ref(&made))), [1]);
     let far = Made { text: (4.0, 0.08), ..made };
     assert!(ranked("上司是做什么工作的呢", &[far]).hits.is_empty());
 }
@@ -238,7 +238,10 @@ fn what_has_next_to_nothing_to_do_with_it_does_not_fill_up_an_answer() {
 #[test]
 fn a_memory_of_the_day_asked_for_is_relevant_by_its_day() {
     let day = Made { content: "Went rowing", cosine: 0.2, age_days: 3, ..Made::default() };
-    assert_eq!(order(&ranked("What happened on 11 November 2023?", &[day.clone()])), [1]);
+    assert_eq!(
+        order(&ranked("What happened on 11 November 2023?", std::slice::from_ref(&day))),
+        [1]
+    );
     assert!(ranked("What happened on 11 March 2023?", &[day]).hits.is_empty());
 }
 
