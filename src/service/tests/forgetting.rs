@@ -9,11 +9,10 @@ use crate::ports::Store as _;
 use crate::service::ServiceError;
 use crate::service::forget::{ForgetAnswer, ForgetRequest};
 use crate::service::list::ListRequest;
-use crate::service::scope::Scope;
 
 fn by_words(query: &str, confirm: Option<String>) -> ForgetRequest {
     let query = Some(query.to_owned());
-    ForgetRequest::Matching { scope: Scope::default(), query, confirm, request: None }
+    ForgetRequest::Matching { scope: Box::default(), query, confirm, request: None }
 }
 
 /// The token of what these words match, and how many that is.
@@ -169,7 +168,7 @@ async fn a_filter_without_conditions_is_refused() {
     let fixture = Fixture::new().await;
     fixture.remember(&agent("a"), draft("a zebra")).await;
     let request = ForgetRequest::Matching {
-        scope: Scope::default(),
+        scope: Box::default(),
         query: None,
         confirm: None,
         request: None,

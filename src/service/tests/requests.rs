@@ -110,7 +110,7 @@ async fn a_forget_by_filter_sent_again_gives_the_first_receipt() {
     let confirm = super::forgetting::confirmation(&fixture, &caller, "zebra").await;
     let send = async || {
         let request = ForgetRequest::Matching {
-            scope: crate::service::scope::Scope::default(),
+            scope: Box::default(),
             query: Some("zebra".to_owned()),
             confirm: Some(confirm.clone()),
             request: key(&caller, "k1"),
