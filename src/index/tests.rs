@@ -238,7 +238,8 @@ async fn what_is_stored_is_found_and_what_is_forgotten_is_not() {
     world.holds(&[second]).await;
 }
 
-#[tokio::test]
+// Paused: time stands still while the load is at work.
+#[tokio::test(start_paused = true)]
 async fn searches_wait_until_the_index_is_loaded() {
     let world = World::new().await;
     let id = world.remember("common tea", Some(&axis(1))).await;
@@ -250,6 +251,14 @@ async fn searches_wait_until_the_index_is_loaded() {
     world.load().await;
     assert_eq!(words.await, [id].into());
     assert_eq!(meaning.await, [id].into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_by_meaning_does_not_wait_long_for_rows() {
+    let world = World::new().await;
+    world.remember("common tea", Some(&axis(1))).await;
+    let answer = world.by_vector(&axis(1), 10, &[]).await;
+    assert_eq!(answer, Err(IndexError::NotReady("vector")));
 }
 
 #[tokio::test]

@@ -22,6 +22,8 @@ use crate::ports::IndexError;
 
 /// The file that makes a directory an index, written last in each commit.
 const META_FILE: &str = "meta.json";
+/// How the library names a file that it has not finished, as `tempfile` does.
+const UNFINISHED: &str = ".tmp";
 /// Version of the schema and of what is written to it.
 pub(super) const FORMAT_VERSION: u32 = 1;
 /// Share of deleted documents from which a segment is merged, so that the words of what was removed
@@ -178,6 +180,7 @@ impl Disk {
             if !dir.join(META_FILE).is_file() {
                 return Ok(None);
             }
+            sweep(dir)?;
             let index = Index::open_in_dir(dir)?;
             let metas = index.load_metas()?;
             let Some(watermark) = metas.payload.as_deref().and_then(Stamp::read) else {
@@ -266,6 +269,18 @@ impl Disk {
         writer.set_merge_policy(Box::new(merges));
         Ok(writer)
     }
+}
+
+/// Removes the files that the library was still writing when the process ended: it renames each
+/// when it is whole, and knows nothing of the others.
+fn sweep(dir: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs what reads or writes index files: the library answers damage with errors and with panics.

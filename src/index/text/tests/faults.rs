@@ -329,6 +329,17 @@ fn the_lock_of_a_dead_process_blocks_nobody() {
 }
 
 #[test]
+fn what_a_dead_process_was_writing_is_swept_away() {
+    let mut world = committed();
+    world.index.close();
+    let unfinished = world.dir.join(".tmpAbCdEf");
+    fs::write(&unfinished, "half a").unwrap();
+    world.reopen();
+    assert!(!unfinished.exists());
+    assert!(!world.index.needs_rebuild());
+}
+
+#[test]
 fn a_closed_index_still_answers() {
     let mut world = committed();
     world.index.close();
