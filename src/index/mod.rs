@@ -147,6 +147,11 @@ impl EmbeddedIndex {
         self.shared.text.close();
     }
 
+    /// Whether the text index was whole and has failed since; [`Candidates::check`] makes it anew.
+    pub fn has_lost_text(&self) -> bool {
+        self.progress.borrow().text == TextProgress::Ready && self.shared.text.needs_rebuild()
+    }
+
     /// Waits until `is_ready`, or gives the error that loading ended with.
     async fn ready(&self, is_ready: impl Fn(&Progress) -> bool) -> Result<Progress, IndexError> {
         let mut progress = self.progress.subscribe();

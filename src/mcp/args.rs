@@ -219,8 +219,8 @@ impl Arguments {
         when::parse(&text, zone).map(Some).map_err(|_| not_a_time(names, &text))
     }
 
-    /// A time, or the word `none`, which takes away the time that is set.
-    #[expect(clippy::option_option, reason = "not given, taken away, set: as in a patch")]
+    /// A time, or the word `none`, which takes away the time that is set: `Some(None)`.
+    #[expect(clippy::option_option, reason = "this is how a patch tells absent from removed")]
     pub(super) fn time_or_none(
         &mut self,
         names: &[&str],
@@ -242,6 +242,7 @@ impl Arguments {
     /// A JSON object, or its text: each top-level key with its value as JSON text.
     pub(super) fn metadata(&mut self, names: &[&str]) -> Read<Option<Metadata>> {
         let Some(value) = self.take(names) else { return Ok(None) };
+        let value = single(value);
         let object = match &value {
             Value::Object(object) => Some(object.clone()),
             Value::String(text) if is_absent(text.trim()) => return Ok(None),
@@ -315,14 +316,9 @@ fn scalar(value: &Value) -> Option<String> {
 
 /// The only item of a list of one, else the value itself.
 fn single(value: Value) -> Value {
-    match value {
-        Value::Array(mut items) if items.len() == 1 => items.pop().unwrap_or_default(),
-        Value::Array(_)
-        | Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Object(_) => value,
+    match value.as_array().map(Vec::as_slice) {
+        Some([item]) => item.clone(),
+        _ => value,
     }
 }
 

@@ -9,6 +9,7 @@ pub mod list;
 pub mod maintain;
 pub mod recall;
 pub mod remember;
+pub mod restore;
 pub mod scope;
 pub mod status;
 pub mod update;
@@ -18,6 +19,9 @@ mod error;
 mod redaction;
 mod reference;
 mod usage;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -168,7 +168,7 @@ impl Service {
         let memory = NewMemory {
             id: self.ids.next_id(now),
             namespace,
-            content: redactor.text(draft.content.trim()),
+            content: redactor.text(&draft.content),
             kind,
             tags: redactor.tags(&draft.tags),
             metadata: redactor.metadata(&draft.metadata),

@@ -1,5 +1,6 @@
 //! Tests of dates in questions.
 
+use super::reader::DATES_MAX;
 use super::*;
 
 fn date(year: i16, month: i8, day: i8) -> AskedDate {
@@ -16,6 +17,8 @@ fn dates_are_read_in_the_forms_people_write() {
         ("on May 8th 2023", date(2023, 5, 8)),
         ("the May 8 call", date(0, 5, 8)),
         ("On October 13, what did we eat?", date(0, 10, 13)),
+        ("October 13: what did we eat?", date(0, 10, 13)),
+        ("in May 8:30", date(0, 5, 0)),
         ("3 oct", date(0, 10, 3)),
         ("Sept. 5, 2022", date(2022, 9, 5)),
         ("5-Feb-2024", date(2024, 2, 5)),

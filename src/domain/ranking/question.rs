@@ -23,7 +23,7 @@ pub struct Question {
     pub dates: Vec<AskedDate>,
     /// Share of it that a model of Latin script can read, 0.0..=1.0.
     pub latin_share: f32,
-    /// Share of its letters that belong to scripts without blanks, 0.0..=1.0.
+    /// Share of its terms that are characters and pairs of scripts without blanks, 0.0..=1.0.
     pub unspaced_share: f64,
 }
 
@@ -37,24 +37,29 @@ impl Question {
                 identifiers.push(identifier);
             }
         }
+        let terms = query::read(question);
         Self {
-            terms: query::read(question),
+            unspaced_share: unspaced_share(&terms),
+            terms,
             quoted: quoted(&normal),
             phrase: normal.trim_matches(|c: char| !c.is_alphanumeric()).to_owned(),
             identifiers,
             dates: dates::asked(question),
             latin_share: text::latin_share(question),
-            unspaced_share: unspaced_share(question),
         }
     }
 }
 
-fn unspaced_share(question: &str) -> f64 {
-    let letters = question.chars().filter(|c| c.is_alphabetic());
-    let (n_unspaced, n_letters) = letters.fold((0_u32, 0_u32), |(n_unspaced, n_letters), c| {
-        (n_unspaced + u32::from(text::is_unspaced(c)), n_letters + 1)
-    });
-    f64::from(n_unspaced) / f64::from(n_letters.max(1))
+/// Which share of the terms comes from scripts without blanks, by weight.
+fn unspaced_share(terms: &TextQuery) -> f64 {
+    let (mut unspaced, mut all) = (0.0, 0.0);
+    for term in terms.clauses.iter().take(1).flatten() {
+        all += term.weight;
+        if term.token.chars().all(text::is_unspaced) {
+            unspaced += term.weight;
+        }
+    }
+    if all > 0.0 { unspaced / all } else { 0.0 }
 }
 
 /// The phrases between quotation marks.
