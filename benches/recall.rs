@@ -32,13 +32,11 @@ const N_STORES: u64 = 64;
 
 /// The directories that are filled.
 fn root() -> (PathBuf, Option<tempfile::TempDir>) {
-    match std::env::var_os("RECALLD_BENCH_DIR") {
-        Some(dir) => (dir.into(), None),
-        None => {
-            let dir = tempfile::tempdir().unwrap();
-            (dir.path().to_owned(), Some(dir))
-        }
+    if let Some(dir) = std::env::var_os("RECALLD_BENCH_DIR") {
+        return (dir.into(), None);
     }
+    let dir = tempfile::tempdir().unwrap();
+    (dir.path().to_owned(), Some(dir))
 }
 
 fn searches(

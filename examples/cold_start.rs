@@ -170,8 +170,10 @@ fn forget_pages(dir: &Path) {
     }
 }
 
+type Time = fn(&Round) -> Duration;
+
 fn report(dir: &Path, rounds: &[Round]) {
-    let times: [(&str, fn(&Round) -> Duration); 4] = [
+    let times: [(&str, Time); 4] = [
         ("initialize answered", |round| round.initialized),
         ("tools/list answered", |round| round.tools_listed),
         ("first hit by words", |round| round.found_by_words),

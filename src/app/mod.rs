@@ -57,6 +57,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::List(_)
         | Command::Update(_)
         | Command::Forget(_)
+        | Command::Restore { .. }
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),
     };

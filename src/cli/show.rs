@@ -182,6 +182,17 @@ pub(super) fn forgotten(answer: &Value, json: bool) {
     remarks(answer);
 }
 
+/// `restore`
+pub(super) fn restored(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    for memory in items(answer, "memories") {
+        say(&format!("restored {}: {}", text(&memory["handle"]), cell(&memory["content"])));
+    }
+    remarks(answer);
+}
+
 /// `status`
 pub(super) fn status(answer: &Value, json: bool) {
     if as_json(answer, json) {

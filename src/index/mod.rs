@@ -33,7 +33,7 @@ use self::vectors::{Nearest, VectorIndex};
 use crate::domain::embedding::{SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
-use crate::domain::limits::RESCORED_MIN;
+use crate::domain::limits::{RESCORED_MIN, VECTORS_WAIT_MAX};
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates, VectorHit};
 use crate::ports::{
     ArmReport, Candidates, Clock, IndexError, IndexReport, ParityReport, Snapshot, Store,
@@ -191,7 +191,10 @@ impl EmbeddedIndex {
         k: usize,
         also: Vec<MemoryId>,
     ) -> Result<VectorCandidates, IndexError> {
-        let progress = self.ready(|progress| progress.vectors != VectorProgress::Loading).await?;
+        let loaded = self.ready(|progress| progress.vectors != VectorProgress::Loading);
+        let progress = tokio::time::timeout(VECTORS_WAIT_MAX, loaded)
+            .await
+            .map_err(|_| IndexError::NotReady("vector"))??;
         if progress.vectors != VectorProgress::Ready(space) {
             return Err(IndexError::NotReady("vector"));
         }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::daemon::{Agent, Bridge, Home};
+use crate::daemon::{Agent, Bridge, Home, WAIT};
 
 /// The ids of the contents, stored one by one.
 async fn store_all(agent: &Agent, contents: &[&str]) -> Vec<String> {
@@ -53,6 +53,23 @@ async fn assert_gone(home: &Home, id: &str, word: &str) {
         let read = agent.client.request("resources/read", uri, crate::daemon::WAIT).await;
         assert!(read.is_err(), "{who}: {read:?}");
     }
+}
+
+#[tokio::test]
+async fn the_person_and_nobody_else_brings_back_what_an_agent_forgot() {
+    let home = Home::new();
+    let _daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    let id = agent.store("The umbrella is vermilion").await;
+    agent.must("memory_forget", json!({ "ids": [id] })).await;
+    let refused = agent.client.call_tool("memory_restore", json!({ "id": id }), WAIT).await;
+    assert!(refused.is_err(), "{refused:?}");
+    assert_gone(&home, &id, "vermilion").await;
+
+    let restored = home.run(&["restore", &id]);
+    assert!(restored.status.success(), "{restored:?}");
+    assert_eq!(agent.recall("vermilion").await, ["The umbrella is vermilion"]);
+    assert!(!home.run(&["restore", &id]).status.success(), "it is not forgotten any more");
 }
 
 #[tokio::test]

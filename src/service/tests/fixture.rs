@@ -240,9 +240,9 @@ pub(super) fn question(query: &str) -> RecallRequest {
     RecallRequest { query: query.to_owned(), ..RecallRequest::default() }
 }
 
-pub(super) fn key(caller: &Caller, text: &str) -> Option<RequestKey> {
+pub(super) fn key(caller: &Caller, text: &str) -> RequestKey {
     let actor = caller.actor.to_string();
-    Some(RequestKey { uid: caller.uid, actor, key: text.to_owned() })
+    RequestKey { uid: caller.uid, actor, key: text.to_owned() }
 }
 
 pub(super) fn contents(answer: &RecallAnswer) -> Vec<String> {

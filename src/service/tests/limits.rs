@@ -210,7 +210,7 @@ async fn a_scope_refuses_what_contradicts_itself() {
 async fn listings_reads_and_forgetting_keep_to_their_counts() {
     let fixture = Fixture::new().await;
     let ids: Vec<String> = {
-        let drafts = (0..GET_IDS_MAX + 1).map(|n| draft(&format!("note {n}"))).collect();
+        let drafts = (0..=GET_IDS_MAX).map(|n| draft(&format!("note {n}"))).collect();
         let kept = fixture.service.remember(&agent("a"), drafts, None).await.unwrap().memories;
         kept.iter().map(|one| one.id.to_string()).collect()
     };

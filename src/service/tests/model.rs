@@ -130,12 +130,11 @@ fn vector(text: &str) -> Result<Vector, EmbedError> {
         if word == REFUSED {
             return Err(EmbedError::Failed("a word it cannot read".to_owned()));
         }
-        match MEANINGS.iter().position(|words| words.contains(&word)) {
-            Some(meaning) => sum[meaning] += 3.0,
-            None => {
-                let letters: usize = word.bytes().map(usize::from).sum();
-                sum[MEANINGS.len() + letters % OTHERS] += 1.0;
-            }
+        if let Some(meaning) = MEANINGS.iter().position(|words| words.contains(&word)) {
+            sum[meaning] += 3.0;
+        } else {
+            let letters: usize = word.bytes().map(usize::from).sum();
+            sum[MEANINGS.len() + letters % OTHERS] += 1.0;
         }
     }
     let length = sum.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);

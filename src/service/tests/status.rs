@@ -43,7 +43,7 @@ async fn a_dead_model_is_named_with_the_time_since_when() {
         let report = fixture.service.status().await;
         assert_eq!(unwell(&report), [("model", since)]);
         assert!(!report.is_ok());
-        fixture.clock.advance(Duration::from_secs(60));
+        fixture.clock.advance(Duration::from_mins(1));
     }
     fixture.model.set(Mood::Well);
     assert!(fixture.service.status().await.is_ok());
@@ -60,7 +60,7 @@ async fn indexes_that_are_not_loaded_are_named_until_they_are() {
     let since = fixture.clock.now();
     for _ in 0..2 {
         assert_eq!(unwell(&fixture.service.status().await), [("text", since), ("vectors", since)]);
-        fixture.clock.advance(Duration::from_secs(60));
+        fixture.clock.advance(Duration::from_mins(1));
     }
     fixture.load().await;
     let report = fixture.service.status().await;
