@@ -90,7 +90,10 @@ fn index_files(home: &Home) -> Vec<PathBuf> {
 }
 
 /// What may become of a file, by name.
-const DAMAGE: [(&str, fn(&Path, &mut Random)); 4] =
+/// A way to damage a file.
+type Damage = fn(&Path, &mut Random);
+
+const DAMAGE: [(&str, Damage); 4] =
     [("removed", remove), ("truncated", truncate), ("overwritten", overwrite), ("flipped", flip)];
 
 fn remove(path: &Path, _: &mut Random) {
