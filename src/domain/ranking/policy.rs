@@ -66,7 +66,7 @@ impl Default for RankingPolicy {
             twin_cosine: 0.95,
             cosine_floor: 0.3,
             cosine_full: 0.8,
-            unspaced_coverage_full: 0.4,
+            unspaced_coverage_full: 0.3,
             date_relevance: 0.5,
             threshold: 0.35,
             hit_threshold: 0.05,
