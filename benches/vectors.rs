@@ -5,7 +5,13 @@
 //! who wants 10 hits; 400 is what the ranking of a search takes). CPU time, because it hardly
 //! depends on what else the machine does. Vectors are seeded, 384 dimensions with a decaying
 //! spectrum like that of embeddings, in 1,000 clusters round 50 topics.
-#![allow(missing_docs, reason = "criterion's macros make undocumented items")]
+#![allow(
+    missing_docs,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "criterion's macros make undocumented items; a bench prints, and panics on a wrong index"
+)]
 
 use std::collections::HashSet;
 use std::hint::black_box;
@@ -29,7 +35,7 @@ const SIZES: [u32; 3] = [10_000, 30_000, 50_000];
 const KEPT: [u32; 3] = [100, 50, 5];
 const N_QUERIES: usize = 50;
 
-/// Numbers that follow from a seed (SplitMix64, Steele et al. 2014).
+/// Numbers that follow from a seed (`SplitMix64`, Steele et al. 2014).
 struct Seeded(u64);
 
 impl Seeded {
@@ -85,7 +91,8 @@ impl World {
             rows.put(id(slot), slot, std::slice::from_ref(vector));
         }
         let start = ThreadTime::now();
-        let graph = Graph::build(RowsCopy::of(&rows), &|| true).expect("nothing stops it");
+        let graph = Graph::build(RowsCopy::of(&rows), &|| true)
+            .unwrap_or_else(|| unreachable!("nothing stops it"));
         println!("{size} rows: graph built in {:.1} s", start.elapsed().as_secs_f64());
         Self { vectors, queries, rows, graph }
     }

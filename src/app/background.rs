@@ -1,4 +1,5 @@
-//! The daemon's own upkeep: loading the indexes, late vectors, usage notes, erasure, the log's end.
+//! The daemon's own upkeep: loading the indexes and proving them, late vectors, usage notes,
+//! erasure, the log's end.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::engine::{Engine, USAGE_FLUSH_EVERY};
-use crate::ports::Store as _;
+use crate::ports::{ParityReport, Store as _};
 
 /// Time between two looks for memories without vectors when nobody reports one.
 const BACKLOG_EVERY: Duration = Duration::from_mins(1);
@@ -17,6 +18,10 @@ const BACKLOG_EVERY: Duration = Duration::from_mins(1);
 const BACKLOG_RETRY: Duration = Duration::from_secs(5);
 /// Time between two looks for what must be erased or trimmed.
 const UPKEEP_EVERY: Duration = Duration::from_mins(1);
+/// Time between two comparisons of the indexes with the store.
+const PARITY_EVERY: Duration = Duration::from_hours(24);
+/// Time between two looks whether an index was lost meanwhile.
+const PARITY_LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// Starts every background task; all of them end when `stop` is cancelled.
 pub(super) fn start(
@@ -29,7 +34,7 @@ pub(super) fn start(
     tasks.spawn(async move {
         tokio::select! {
             () = token.cancelled() => {}
-            () = load_and_embed(&loading) => {}
+            () = derive(&loading) => {}
         }
     });
     let (flushing, token) = (Arc::clone(engine), stop.clone());
@@ -53,12 +58,45 @@ async fn wait(stop: &CancellationToken, time: Duration) -> bool {
     tokio::time::timeout(time, stop.cancelled()).await.is_err()
 }
 
-async fn load_and_embed(engine: &Engine) {
+/// Everything that follows from the store: the indexes, and vectors that come late.
+async fn derive(engine: &Engine) {
     match engine.load().await {
         Ok(_) => tracing::info!("indexes loaded"),
         // What is wrong is shown by `status`; the store goes on taking memories.
         Err(error) => tracing::error!(error = format!("{error:#}"), "indexes not loaded"),
     }
+    tokio::join!(embed_late(engine), prove_indexes(engine));
+}
+
+/// Compares the indexes with the store: after loading, then daily, and soon after the text index
+/// was lost, which the comparison makes anew.
+async fn prove_indexes(engine: &Engine) {
+    loop {
+        match engine.compare_indexes().await {
+            Ok(report) => tell(&report),
+            Err(error) => tracing::warn!(error = format!("{error:#}"), "indexes not compared"),
+        }
+        let mut waited = Duration::ZERO;
+        loop {
+            tokio::time::sleep(PARITY_LOOK_EVERY).await;
+            waited += PARITY_LOOK_EVERY;
+            if waited >= PARITY_EVERY || engine.has_lost_text() {
+                break;
+            }
+        }
+    }
+}
+
+fn tell(report: &ParityReport) {
+    let ParityReport { n_compared, n_missing, n_surplus, n_different } = *report;
+    if n_missing + n_surplus + n_different == 0 {
+        tracing::debug!(n_items = n_compared, "indexes agree with the store");
+    } else {
+        tracing::warn!(n_items = n_compared, n_missing, n_surplus, n_different, "indexes repaired");
+    }
+}
+
+async fn embed_late(engine: &Engine) {
     let mut failed = HashSet::new();
     loop {
         let pause = match engine.service.embed_backlog(&mut failed).await {

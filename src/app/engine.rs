@@ -11,7 +11,7 @@ use crate::config::{Config, EmbedModel};
 use crate::domain::embedding::SpaceId;
 use crate::embed::{self, Queue};
 use crate::index::{EmbeddedIndex, IndexSettings};
-use crate::ports::{Clock, Embedder, Meter, Store};
+use crate::ports::{Candidates as _, Clock, Embedder, Meter, ParityReport, Store};
 use crate::service::{Ports, Service, Settings};
 use crate::store::{RedbStore, StoreSettings};
 
@@ -85,9 +85,22 @@ impl Engine {
         self.store.watch_fatal()
     }
 
+    /// Compares the indexes with the store and repairs what differs.
+    ///
+    /// # Errors
+    /// Whatever the store or the index says.
+    pub async fn compare_indexes(&self) -> anyhow::Result<ParityReport> {
+        let snapshot = self.store.snapshot().await.context("read the store")?;
+        self.index.check(&snapshot).await.context("compare the indexes with the store")
+    }
+
+    /// Whether the text index was lost and waits to be made anew by a comparison.
+    pub fn has_lost_text(&self) -> bool {
+        self.index.has_lost_text()
+    }
+
     /// Sequence number up to which every index is on disk.
     pub fn index_watermark(&self) -> u64 {
-        use crate::ports::Candidates as _;
         self.index.report().text.watermark
     }
 

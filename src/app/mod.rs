@@ -39,11 +39,14 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     };
     let outcome = match &arguments.command {
         Command::Serve { detach } => serve(&loaded, *detach),
-        Command::Connect { agent, no_start } => {
-            connect::connect(arguments, &loaded, agent.as_deref(), *no_start)
-        }
+        Command::Connect { agent, no_start } => start_log(&loaded)
+            .and_then(|()| connect::connect(arguments, &loaded, agent.as_deref(), *no_start)),
         Command::CheckConfig => {
-            cli::say(&config::render_check(&loaded));
+            cli::say(&if arguments.json {
+                format!("{:#}", config::check_json(&loaded))
+            } else {
+                config::render_check(&loaded)
+            });
             Ok(ExitCode::SUCCESS)
         }
         Command::Demo
@@ -54,6 +57,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::List(_)
         | Command::Update(_)
         | Command::Forget(_)
+        | Command::Restore { .. }
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),
     };
@@ -64,12 +68,17 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn serve(loaded: &Loaded, detach: bool) -> anyhow::Result<ExitCode> {
-    let log = &loaded.config.log;
-    telemetry::install(&LogSettings { directives: log.directives.clone(), json: log.json })
-        .context("start the log")?;
+    start_log(loaded)?;
     for warning in &loaded.warnings {
         tracing::warn!(warning, "configuration");
     }
     serve::serve(loaded, detach)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// To stderr, which hosts of a bridge keep too.
+fn start_log(loaded: &Loaded) -> anyhow::Result<()> {
+    let log = &loaded.config.log;
+    telemetry::install(&LogSettings { directives: log.directives.clone(), json: log.json })
+        .context("start the log")
 }

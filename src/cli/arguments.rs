@@ -66,6 +66,11 @@ pub enum Command {
     Update(UpdateArguments),
     /// Forget memories, by id or by a filter (shown first, then asked)
     Forget(ForgetArguments),
+    /// Bring back what an agent forgot, while its grace lasts
+    Restore {
+        /// The whole id
+        id: String,
+    },
     /// Check the configuration and print what is in force; exits 78 on a bad one
     CheckConfig,
     /// Measure recall on dialogue sets with labelled evidence

@@ -66,6 +66,7 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
         Command::Recall(what) => ("memory_search", requests::recall(what), show::found),
         Command::List(what) => ("memory_list", requests::list(what), show::listed),
         Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
+        Command::Restore { id } => ("memory_restore", requests::restore(id), show::restored),
         // The composition root carries these out before it comes here.
         Command::Serve { .. }
         | Command::Connect { .. }
@@ -92,6 +93,10 @@ async fn forget(
         };
         if !what.yes {
             show::preview(&preview);
+            if !output::can_ask() {
+                let how = "not confirmed: say `--yes` where nobody can be asked";
+                return Err(CliError::Usage(how.to_owned()));
+            }
             if !output::confirmed("Forget them all?")? {
                 return Ok(());
             }

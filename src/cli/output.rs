@@ -18,15 +18,16 @@ pub fn complain(problem: &impl Display) {
     drop(writeln!(io::stderr().lock(), "recalld: {}", problem.trim_end()));
 }
 
-/// Asks a yes-or-no question; without a terminal to answer it the answer is no.
+/// Whether there is somebody to answer a question.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Asks a yes-or-no question.
 ///
 /// # Errors
 /// If the terminal cannot be read.
 pub(super) fn confirmed(question: &str) -> io::Result<bool> {
-    if !io::stdin().is_terminal() {
-        complain(&"not confirmed: say `--yes` where nobody can be asked");
-        return Ok(false);
-    }
     let mut out = io::stdout().lock();
     write!(out, "{question} [y/N] ")?;
     out.flush()?;

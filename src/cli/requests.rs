@@ -97,6 +97,11 @@ pub(super) fn forget(what: &ForgetArguments) -> Result<ToolArguments, CliError> 
     Ok(request)
 }
 
+/// `restore`
+pub(super) fn restore(id: &str) -> ToolArguments {
+    fields([("id", json!(id))])
+}
+
 fn scope(scope: &ScopeArguments) -> ToolArguments {
     fields([
         ("namespace", list_of(&scope.namespace)),

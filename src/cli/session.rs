@@ -101,7 +101,9 @@ pub(super) async fn get_whole(
     let mut memories = Vec::with_capacity(ids.len());
     for id in ids {
         let first = json!({ "ids": [id], "history": history });
-        let mut memory = first_memory(call_on(&client, "memory_get", first).await?);
+        let mut answer = call_on(&client, "memory_get", first).await?;
+        let versions = answer.get_mut("history").map(Value::take);
+        let mut memory = first_memory(answer);
         while let Some(offset) = memory.get("next_offset").and_then(Value::as_u64) {
             let more = json!({ "ids": [id], "offset": offset });
             let next = first_memory(call_on(&client, "memory_get", more).await?);
@@ -113,6 +115,7 @@ pub(super) async fn get_whole(
             memory.insert("next_offset".to_owned(), next.get("next_offset").cloned().into());
         }
         memory.remove("truncated");
+        memory.extend(versions.map(|versions| ("history".to_owned(), versions)));
         memories.push(Value::Object(memory));
     }
     Ok(memories)

@@ -1,10 +1,5 @@
 //! Answers as people read them: tables, with the reasons of each hit.
 
-#![expect(
-    clippy::indexing_slicing,
-    reason = "reading a JSON value by a name it does not have gives null"
-)]
-
 use serde_json::{Value, json};
 
 use super::output::{say, table};
@@ -24,7 +19,7 @@ fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }
 
@@ -157,13 +152,16 @@ pub(super) fn updated(answer: &Value, json: bool) {
     } else {
         format!("changed {}", changed.join(", "))
     });
+    for rule in items(answer, "redacted") {
+        say(&format!("redacted: {}", text(rule)));
+    }
     remarks(answer);
 }
 
 /// What a filtered `forget` would take.
 pub(super) fn preview(answer: &Value) {
     say(&format!("{} memories match, the first of them:", text(&answer["n_matching"])));
-    for memory in items(answer, "memories") {
+    for memory in items(answer, "sample") {
         say(&format!("  {} {}", text(&memory["handle"]), cell(&memory["content"])));
     }
 }
@@ -174,12 +172,23 @@ pub(super) fn forgotten(answer: &Value, json: bool) {
         return;
     }
     say(&format!(
-        "forgotten: {}; the last byte is gone by {}",
-        items(answer, "forgotten").len(),
+        "forgotten: {}; its content is deleted by {}",
+        text(&answer["n_forgotten"]),
         text(&answer["erase_by"])
     ));
     for reference in items(answer, "missing") {
         say(&format!("not found: {}", text(reference)));
+    }
+    remarks(answer);
+}
+
+/// `restore`
+pub(super) fn restored(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    for memory in items(answer, "memories") {
+        say(&format!("restored {}: {}", text(&memory["handle"]), cell(&memory["content"])));
     }
     remarks(answer);
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use serde_json::{Value, json};
+
 use super::load::Loaded;
 use super::problem::Origin;
 
@@ -35,4 +37,27 @@ pub fn render_check(loaded: &Loaded) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// The same facts for programs.
+pub fn check_json(loaded: &Loaded) -> Value {
+    let settings: Vec<Value> = loaded
+        .sources
+        .iter()
+        .map(|source| {
+            json!({
+                "key": source.key,
+                "value": source.value,
+                "place": source.place.to_string(),
+            })
+        })
+        .collect();
+    json!({
+        "valid": true,
+        "file": loaded.file,
+        "state_dir": loaded.state_dir.path,
+        "socket": loaded.socket.path,
+        "warnings": loaded.warnings,
+        "settings": settings,
+    })
 }

@@ -25,7 +25,7 @@ mod load;
 mod tests;
 
 pub use access::AccessRule;
-pub use check::render_check;
+pub use check::{check_json, render_check};
 pub use example::{DEFAULTS, KeyDoc, keys};
 pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};

@@ -104,7 +104,7 @@ pub struct RecallConfig {
 pub struct ForgetConfig {
     /// How long the person can bring back what an agent forgot; at most `erase_within`.
     pub agent_grace: Duration,
-    /// Time until the last byte of a forgotten memory is gone.
+    /// Time until the content of a forgotten memory is deleted at the latest.
     pub erase_within: Duration,
 }
 

@@ -30,7 +30,7 @@ pub fn idf(n_documents: u64, n_containing: u64) -> f64 {
 }
 
 /// How much a term tells about what is asked, for [`crate::domain::search::TextHit::coverage`]: its
-/// idf, had [`BACKGROUND`] more documents without it been searched. In a store of three memories
+/// idf, had `BACKGROUND` more documents without it been searched. In a store of three memories
 /// every word that one of them holds would seem common, and every unknown word rare beyond measure.
 pub fn telling(n_documents: u64, n_containing: u64) -> f64 {
     idf(n_documents.saturating_add(BACKGROUND), n_containing.min(n_documents))

@@ -167,7 +167,7 @@ pub struct Forget {
     pub ids: Vec<MemoryId>,
     /// Until when the person may bring them back; `None`: content goes with this transaction.
     pub restorable_until: Option<Timestamp>,
-    /// When the last byte must be gone.
+    /// When its content must be deleted at the latest.
     pub erase_by: Timestamp,
     /// Idempotency key.
     pub request: Option<RequestKey>,
@@ -186,7 +186,7 @@ pub struct Forgotten {
     pub missing: Vec<MemoryId>,
     /// When.
     pub forgotten_at: Timestamp,
-    /// When the last byte must be gone.
+    /// When its content must be deleted at the latest.
     pub erase_by: Timestamp,
     /// Until when the person may bring them back.
     pub restorable_until: Option<Timestamp>,

@@ -66,6 +66,7 @@ impl EmbeddedIndex {
         }
         self.shared.write().touched = None;
         self.report_progress(|progress| progress.catalog = true);
+        tracing::debug!("catalog loaded");
         Ok(())
     }
 
@@ -94,6 +95,7 @@ impl EmbeddedIndex {
             self.shared.vectors.end_pass();
         }
         self.report_progress(|progress| progress.vectors = VectorProgress::of(space));
+        tracing::debug!("vectors loaded");
         Ok(())
     }
 

@@ -33,7 +33,7 @@ use self::vectors::{Nearest, VectorIndex};
 use crate::domain::embedding::{SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
-use crate::domain::limits::RESCORED_MIN;
+use crate::domain::limits::{RESCORED_MIN, VECTORS_WAIT_MAX};
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates, VectorHit};
 use crate::ports::{
     ArmReport, Candidates, Clock, IndexError, IndexReport, ParityReport, Snapshot, Store,
@@ -147,6 +147,11 @@ impl EmbeddedIndex {
         self.shared.text.close();
     }
 
+    /// Whether the text index was whole and has failed since; [`Candidates::check`] makes it anew.
+    pub fn has_lost_text(&self) -> bool {
+        self.progress.borrow().text == TextProgress::Ready && self.shared.text.needs_rebuild()
+    }
+
     /// Waits until `is_ready`, or gives the error that loading ended with.
     async fn ready(&self, is_ready: impl Fn(&Progress) -> bool) -> Result<Progress, IndexError> {
         let mut progress = self.progress.subscribe();
@@ -186,7 +191,10 @@ impl EmbeddedIndex {
         k: usize,
         also: Vec<MemoryId>,
     ) -> Result<VectorCandidates, IndexError> {
-        let progress = self.ready(|progress| progress.vectors != VectorProgress::Loading).await?;
+        let loaded = self.ready(|progress| progress.vectors != VectorProgress::Loading);
+        let progress = tokio::time::timeout(VECTORS_WAIT_MAX, loaded)
+            .await
+            .map_err(|_| IndexError::NotReady("vector"))??;
         if progress.vectors != VectorProgress::Ready(space) {
             return Err(IndexError::NotReady("vector"));
         }

@@ -195,6 +195,7 @@ impl Connections {
             return None;
         }
         *count += 1;
+        drop(by_uid);
         Some(Place { connections: self.clone(), uid })
     }
 }

@@ -73,10 +73,10 @@ impl Handler {
         arguments: Option<&Value>,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        if !tools::all().iter().any(|tool| tool.name == name) {
+        let caller = self.caller(context)?;
+        if !tools::is_for(name, &caller) {
             return Err(unknown_tool(name));
         }
-        let caller = self.caller(context)?;
         let span = tracing::debug_span!("request", request_id = %context.id, method = "tools/call", tool = name);
         let started = self.shared.clock.monotonic();
         let outcome =

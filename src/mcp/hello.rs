@@ -131,9 +131,9 @@ impl Identity {
             return Ok(Caller { uid: self.uid, actor: Actor::Owner, access: Access::owner() });
         }
         let named = self.agent.clone().or_else(|| client.and_then(AgentName::from_client));
-        let name = match named.or_else(|| AgentName::from_client(&format!("uid-{}", self.uid))) {
-            Some(name) => name,
-            None => return Err(Refused::Hello("no agent name".to_owned())),
+        let by_uid = || AgentName::from_client(&format!("uid-{}", self.uid));
+        let Some(name) = named.or_else(by_uid) else {
+            return Err(Refused::Hello("no agent name".to_owned()));
         };
         match (self.access)(&name, self.token.as_deref()) {
             Some(access) => Ok(Caller { uid: self.uid, actor: Actor::Agent(name), access }),

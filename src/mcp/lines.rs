@@ -164,17 +164,17 @@ mod tests {
         LineReader { line_bytes_max, ..LineReader::new(bytes) }
     }
 
-    fn whole(text: &str) -> Option<Line> {
-        Some(Line::Whole(text.as_bytes().to_vec()))
+    fn whole(text: &str) -> Line {
+        Line::Whole(text.as_bytes().to_vec())
     }
 
     #[tokio::test]
     async fn lines_up_to_the_cap_are_read_and_longer_ones_reported() {
         let mut lines = reader(b"12345\n123456\n\nabc", 5);
-        assert_eq!(lines.next().await.unwrap(), whole("12345"));
+        assert_eq!(lines.next().await.unwrap(), Some(whole("12345")));
         assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong { id: None }));
-        assert_eq!(lines.next().await.unwrap(), whole(""));
-        assert_eq!(lines.next().await.unwrap(), whole("abc"), "a last line without an end");
+        assert_eq!(lines.next().await.unwrap(), Some(whole("")));
+        assert_eq!(lines.next().await.unwrap(), Some(whole("abc")), "a last line without an end");
         assert_eq!(lines.next().await.unwrap(), None);
     }
 
@@ -186,7 +186,7 @@ mod tests {
         client.write_all(b"first ").await.unwrap();
         assert!(futures::poll!(std::pin::pin!(lines.next())).is_pending());
         client.write_all(b"line\n").await.unwrap();
-        assert_eq!(lines.next().await.unwrap(), whole("first line"));
+        assert_eq!(lines.next().await.unwrap(), Some(whole("first line")));
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! MCP on the Unix socket: connections, identity, wire types, tools, resources, prompts.
 //!
 //! Both eras of the protocol are served on one socket: `initialize` (2024-11-05 to 2025-11-25) and
-//! the self-contained requests of 2026-07-28. A message goes from [`socket`] and `connections`
+//! the self-contained requests of 2026-07-28. A message goes from `socket` and `connections`
 //! through `lines` and `transport` (framing, answers to what is no message) to rmcp, which calls
 //! `handler`; that checks limits and calls one of `tools`, which reads its arguments with `args`,
 //! asks the service, and puts the `reply` together. Nothing here touches the store.

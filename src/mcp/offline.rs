@@ -30,7 +30,7 @@ pub fn answer(method: &str, params: Option<&Value>) -> Option<Value> {
             }
             ServerResult::DiscoverResult(info::discovered())
         }
-        "ping" if !is_modern => ServerResult::empty(()),
+        "ping" => ServerResult::empty(()),
         "tools/list" => ServerResult::ListToolsResult(info::tools()),
         "prompts/list" => ServerResult::ListPromptsResult(info::prompts()),
         "resources/list" => ServerResult::ListResourcesResult(info::resources()),

@@ -4,8 +4,6 @@
 //! is data: in the text it stands between marks that it cannot contain, in the structure it is a
 //! JSON string, and both say that it is no instruction.
 
-use std::fmt::Write;
-
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
 
@@ -70,8 +68,8 @@ impl Reply {
             values.push(Value::Object(one.fields()));
         }
         self.n_items = shown.len();
-        self.field(name, values);
         self.field("note", NOTE);
+        self.field(name, values);
     }
 
     /// The text alone.
@@ -233,8 +231,7 @@ impl<'a> Shown<'a> {
         if !labels.is_empty() {
             let labels: Vec<String> =
                 labels.iter().map(|(name, value)| format!("{name} {value}")).collect();
-            // Writing to a string cannot fail.
-            drop(writeln!(block, "({})", labels.join(", ")));
+            block.push_str(&format!("({})\n", labels.join(", ")));
         }
         text.push_str(&block);
         text.push_str(&format!("</{mark}>\n"));

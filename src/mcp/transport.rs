@@ -107,17 +107,17 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
 
     /// What to hand to rmcp of a line, after answering what it could not handle.
     fn accept(&mut self, line: Line) -> Option<ClientJsonRpcMessage> {
-        let refusal = match line {
+        let incoming = match line {
             Line::TooLong { id } => {
-                (invalid(format!("a line has at most {LINE_BYTES_MAX} bytes")), id)
+                Incoming::refused(format!("a line has at most {LINE_BYTES_MAX} bytes"), id)
             }
-            Line::Whole(bytes) => match read(&bytes) {
-                Ok(Some(message)) => return self.admit(message),
-                Ok(None) => return None,
-                Err(refusal) => refusal,
-            },
+            Line::Whole(bytes) => read(&bytes),
         };
-        self.queue(&ServerJsonRpcMessage::error(refusal.0, refusal.1));
+        match incoming {
+            Incoming::Message(message) => return self.admit(*message),
+            Incoming::Nothing => {}
+            Incoming::Refused(error, id) => self.queue(&ServerJsonRpcMessage::error(error, id)),
+        }
         None
     }
 
@@ -214,43 +214,60 @@ async fn write_answers(
     drop(writer.shutdown().await);
 }
 
-type Refusal = (ErrorData, Option<RequestId>);
+/// What a line comes to.
+enum Incoming {
+    /// Something for rmcp.
+    Message(Box<ClientJsonRpcMessage>),
+    /// Nothing that asks for an answer.
+    Nothing,
+    /// A request that cannot be handled, and its id where that can be told.
+    Refused(ErrorData, Option<RequestId>),
+}
 
-/// Reads a line: a message, nothing worth an answer, or the answer.
-fn read(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
-    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).trim_ascii();
-    if line.is_empty() {
-        return Ok(None);
-    }
-    match serde_json::from_slice(line) {
-        Ok(message) => Ok(Some(message)),
-        Err(reason) => refusal(line, &reason).map_or(Ok(None), Err),
+impl Incoming {
+    fn refused(reason: impl Into<String>, id: Option<RequestId>) -> Self {
+        Self::Refused(invalid(reason), id)
     }
 }
 
-/// The answer to a line that is no message; `None` for what asks for no answer.
-fn refusal(line: &[u8], reason: &serde_json::Error) -> Option<Refusal> {
+/// Reads a line.
+fn read(line: &[u8]) -> Incoming {
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).trim_ascii();
+    if line.is_empty() {
+        return Incoming::Nothing;
+    }
+    match serde_json::from_slice(line) {
+        Ok(message) => Incoming::Message(Box::new(message)),
+        Err(reason) => diagnose(line, &reason),
+    }
+}
+
+/// What is wrong with a line that is no message: a second look, without rmcp's types.
+fn diagnose(line: &[u8], reason: &serde_json::Error) -> Incoming {
     let value = match serde_json::from_slice::<Value>(line) {
         Ok(value) => value,
         Err(syntax) => {
-            return Some((ErrorData::parse_error(format!("not JSON: {syntax}"), None), None));
+            return Incoming::Refused(
+                ErrorData::parse_error(format!("not JSON: {syntax}"), None),
+                None,
+            );
         }
     };
     if value.is_array() {
-        return Some((invalid("no batches: send each message on a line of its own"), None));
+        return Incoming::refused("no batches: send each message on a line of its own", None);
     }
     let has = |key| value.get(key).is_some();
     let is_notification = has("method") && !has("id");
     let is_answer = !has("method") && (has("result") || has("error"));
     if is_notification || is_answer {
-        return None;
+        return Incoming::Nothing;
     }
     let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
-    Some((invalid(format!("not a JSON-RPC 2.0 request: {reason}")), id))
+    Incoming::refused(format!("not a JSON-RPC 2.0 request: {reason}"), id)
 }
 
-fn invalid(message: impl Into<String>) -> ErrorData {
-    ErrorData::invalid_request(message.into(), None)
+fn invalid(reason: impl Into<String>) -> ErrorData {
+    ErrorData::invalid_request(reason.into(), None)
 }
 
 #[cfg(test)]

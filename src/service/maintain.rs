@@ -65,9 +65,10 @@ impl Service {
                 Err(error) => return Err(error.into()),
             }
         }
-        let n_embedded = match ready.is_empty() {
-            true => 0,
-            false => self.store.attach_vectors(ready, self.clock.now()).await?,
+        let n_embedded = if ready.is_empty() {
+            0
+        } else {
+            self.store.attach_vectors(ready, self.clock.now()).await?
         };
         Ok(BacklogRound { n_embedded, n_failed: failed.len(), has_more })
     }

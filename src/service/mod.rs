@@ -9,6 +9,7 @@ pub mod list;
 pub mod maintain;
 pub mod recall;
 pub mod remember;
+pub mod restore;
 pub mod scope;
 pub mod status;
 pub mod update;
@@ -18,6 +19,9 @@ mod error;
 mod redaction;
 mod reference;
 mod usage;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -66,7 +70,7 @@ pub struct Settings {
     pub decay: DecayPolicy,
     /// How long the person may bring back what an agent forgot.
     pub agent_grace: Duration,
-    /// Time until the last byte of a forgotten memory is gone.
+    /// Time until the content of a forgotten memory is deleted at the latest.
     pub erase_within: Duration,
     /// The zone of calendar questions of callers that name none.
     pub zone: TimeZone,

@@ -92,7 +92,7 @@ fn redact_patch(patch: Patch, redactor: &mut Redactor) -> Result<Patch, ServiceE
         check_metadata(metadata)?;
     }
     Ok(Patch {
-        content: patch.content.map(|content| redactor.text(content.trim())),
+        content: patch.content.map(|content| redactor.text(&content)),
         kind: patch.kind,
         tags: patch.tags.map(|tags| redactor.tags(&tags)),
         metadata: patch.metadata.map(|metadata| redactor.metadata(&metadata)),

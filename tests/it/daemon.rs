@@ -178,11 +178,6 @@ impl Daemon<'_> {
         self.home.owner().await;
     }
 
-    /// Its process id.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Ends it as a power cut would end a process.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
@@ -299,10 +294,20 @@ impl Bridge {
         id
     }
 
-    /// Sends a line.
+    /// Sends a message.
     pub async fn line(&mut self, message: &Value) {
+        self.text(&message.to_string()).await;
+    }
+
+    /// Sends a line as it is.
+    pub async fn text(&mut self, line: &str) {
         let input = self.input.as_mut().unwrap();
-        input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+        input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    /// Closes its input; what it still says can be read.
+    pub fn close_input(&mut self) {
+        drop(self.input.take());
     }
 
     /// The next message; every line must be one.

@@ -28,6 +28,7 @@ struct Known {
 }
 
 /// Counts of a whole run.
+#[expect(clippy::struct_field_names, reason = "counts are called n_ everywhere")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Summary {
     /// Rounds run.

@@ -13,12 +13,19 @@
     reason = "test code: a failure is a panic, and a skipped test says so loudly"
 )]
 
+mod bridge;
+mod commands;
 mod daemon;
+mod forget;
 mod kill;
 mod lifecycle;
 mod random;
+mod readme;
+mod rebuild;
 mod recall;
 mod scenarios;
 mod sdk;
+mod secrets;
 mod skip;
+mod socket;
 mod tidy;

@@ -8,6 +8,7 @@ use crate::mcp::tools;
 /// A value of each kind of property, in all the forms clients send it.
 fn forms(name: &str, kind: &str) -> Vec<Value> {
     let mut forms = match kind {
+        "integer" if name == "max_tokens" => vec![json!(500), json!(500.0), json!(" 500 ")],
         "integer" => vec![json!(5), json!(5.0), json!("5"), json!(" 5 "), json!([5])],
         "number" => vec![json!(0.5), json!("0.5"), json!(1), json!("1"), json!(0)],
         "boolean" => vec![json!(false), json!("false"), json!("False"), json!(0), json!("no")],
@@ -48,8 +49,8 @@ fn base(tool: &str, id: &str) -> Value {
         "memory_search" => json!({"query": "tea"}),
         "memory_store" => json!({"content": "Anna drinks tea"}),
         "memory_get" => json!({"ids": [id]}),
-        "memory_update" => json!({"id": id, "tags": ["tea"]}),
-        "memory_forget" => json!({"query": "tea", "dry_run": true}),
+        "memory_update" => json!({"id": id, "tags": ["tea"], "importance": 0.5}),
+        "memory_forget" => json!({"query": "tea", "namespace": "user", "dry_run": true}),
         _ => json!({}),
     }
 }

@@ -160,13 +160,13 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
     };
     let settings = Settings {
         store_wait: Duration::ZERO,
-        recall_deadline: Duration::from_secs(600),
+        recall_deadline: Duration::from_mins(10),
         recall_limit: 8,
         recall_tokens_max: 2_000,
         ranking: RankingPolicy::default(),
         decay: DecayPolicy::default(),
-        agent_grace: Duration::from_secs(3_600),
-        erase_within: Duration::from_secs(7_200),
+        agent_grace: Duration::from_hours(1),
+        erase_within: Duration::from_hours(2),
         zone: TimeZone::UTC,
     };
     Arc::new(Service::new(ports, settings))

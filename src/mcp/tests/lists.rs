@@ -20,7 +20,7 @@ fn keys(value: &Value, found: &mut Vec<String>) {
             }
         }
         Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -18,7 +18,7 @@ struct Served {
     path: PathBuf,
     candidates: Arc<FakeCandidates>,
     stop: CancellationToken,
-    served: JoinHandle<()>,
+    task: JoinHandle<()>,
 }
 
 fn start(settings: McpSettings) -> Served {
@@ -28,8 +28,8 @@ fn start(settings: McpSettings) -> Served {
     let candidates = Arc::<FakeCandidates>::default();
     let mcp = mcp(Arc::clone(&candidates), Arc::<FakeMeter>::default(), settings);
     let stop = CancellationToken::new();
-    let served = tokio::spawn(serve(socket, mcp, stop.clone()));
-    Served { _directory: directory, path, candidates, stop, served }
+    let task = tokio::spawn(serve(socket, mcp, stop.clone()));
+    Served { _directory: directory, path, candidates, stop, task }
 }
 
 impl Served {
@@ -53,7 +53,7 @@ async fn many_clients_are_served_and_the_socket_goes_at_the_stop() {
     assert_eq!(status["n_connections"], 20);
     assert_eq!(status["store"]["n_memories"], 20);
     daemon.stop.cancel();
-    daemon.served.await.unwrap();
+    daemon.task.await.unwrap();
     assert!(!daemon.path.exists());
     for mut client in clients {
         assert_eq!(client.read().await, None);
@@ -94,5 +94,5 @@ async fn a_call_that_outlasts_the_grace_is_cut_off() {
     client.write(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#).await;
     assert_eq!(client.read().await.unwrap()["id"], "p");
     daemon.stop.cancel();
-    daemon.served.await.unwrap();
+    daemon.task.await.unwrap();
 }

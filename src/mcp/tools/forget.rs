@@ -48,7 +48,12 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let confirm = arguments.word(&["confirm"])?.filter(|_| !is_dry);
     let warnings = arguments.finish();
     if references.is_empty() {
-        let request = ForgetRequest::Matching { scope, query, confirm, request: call.request };
+        let request = ForgetRequest::Matching {
+            scope: Box::new(scope),
+            query,
+            confirm,
+            request: call.request,
+        };
         let answer = call.service.forget(call.caller, request).await?;
         return Ok(render(&answer, &[], &warnings));
     }

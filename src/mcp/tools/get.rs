@@ -86,7 +86,8 @@ impl<'a> Part<'a> {
         let text = content.get(at(offset)..end).unwrap_or_default();
         let mut shown = Shown::new(self.memory, text, Detail::Whole);
         shown.strength = self.strength;
-        shown.next_offset = (end < content.len()).then(|| offset + chars_max);
+        shown.truncated = end < content.len();
+        shown.next_offset = shown.truncated.then(|| offset + chars_max);
         shown
     }
 }

@@ -3,6 +3,7 @@
 mod forget;
 mod get;
 mod list;
+mod restore;
 mod search;
 mod status;
 mod store;
@@ -43,6 +44,12 @@ pub(super) fn all() -> &'static [Tool] {
     &TOOLS
 }
 
+/// Whether there is a tool of this name for this caller.
+pub(super) fn is_for(name: &str, caller: &Caller) -> bool {
+    let is_listed = all().iter().any(|tool| tool.name == name);
+    is_listed || (name == restore::NAME && caller.is_owner())
+}
+
 /// One call of a tool.
 pub(super) struct Call<'a> {
     /// The use cases.
@@ -72,6 +79,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         update::NAME => update::run(call, arguments).await,
         forget::NAME => forget::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
+        restore::NAME => restore::run(call, arguments).await,
         status::NAME => status::run(call, arguments).await,
         _ => return None,
     })

@@ -96,12 +96,11 @@ fn render(answer: &RecallAnswer, warnings: &[String], chars_max: usize) -> Reply
         })
         .collect();
     reply.line(match answer.hits.len() {
-        0 => "Nothing remembered answers this.".to_owned(),
-        1 => "1 memory, best first.".to_owned(),
-        n => format!("{n} memories, best first."),
+        0 => "n_found: 0. Nothing remembered answers this.".to_owned(),
+        n => format!("n_found: {n}, best first"),
     });
-    reply.memories("memories", &shown);
     reply.field("n_found", answer.hits.len());
+    reply.memories("memories", &shown);
     if answer.n_below_threshold > 0 {
         reply.line(format!(
             "n_below_threshold: {} (too unlike the query)",

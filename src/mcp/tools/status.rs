@@ -121,7 +121,9 @@ fn write(reply: &mut Reply, name: &str, value: &Value) {
                 fields.iter().map(|(name, value)| format!("{name} {}", plain(value))).collect();
             reply.line(format!("{name}: {}", fields.join(", ")));
         }
-        other => reply.line(format!("{name}: {}", plain(other))),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            reply.line(format!("{name}: {}", plain(value)));
+        }
     }
 }
 

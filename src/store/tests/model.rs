@@ -1,5 +1,3 @@
-//! Random operations against a model of maps.
-
 //! Random sequences of requests against a model that keeps everything in maps.
 //!
 //! Texts, namespaces and tags are few, so that equal memories, lost targets and replays are common.

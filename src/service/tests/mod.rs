@@ -1,0 +1,17 @@
+//! Tests of the use cases with the real store and index; only the model is a stand-in.
+
+mod fixture;
+mod model;
+
+mod access;
+mod forgetting;
+mod limits;
+mod pages;
+mod requests;
+mod restoring;
+mod searching;
+mod status;
+mod storing;
+mod superseding;
+mod updating;
+mod usage;

@@ -1,0 +1,194 @@
+//! The commands of a person, as tables: what they print, for people and for programs, and how they
+//! fail.
+
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+
+use crate::daemon::Home;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs a command that must succeed; gives what it printed.
+#[track_caller]
+fn prints(home: &Home, arguments: &[&str]) -> String {
+    let output = home.run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "", "{arguments:?}");
+    text(&output.stdout)
+}
+
+/// Runs a command with `--json`; gives its answer.
+#[track_caller]
+fn json(home: &Home, arguments: &[&str]) -> Value {
+    let mut all = vec!["--json"];
+    all.extend(arguments);
+    let printed = prints(home, &all);
+    serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{arguments:?} printed {printed}"))
+}
+
+/// A command that must fail: its exit code, and what it must say.
+#[track_caller]
+fn fails(home: &Home, arguments: &[&str], code: i32, said: &str) {
+    let output = home.run(arguments);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
+    assert!(message.contains(said), "{arguments:?}: {message}");
+    assert_eq!(text(&output.stdout), "", "{arguments:?}");
+}
+
+fn remember_from_stdin(home: &Home, content: &str) -> Output {
+    let mut child = home
+        .command(&["--json", "remember", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(content.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[tokio::test]
+async fn every_command_prints_for_people_and_for_programs() {
+    let home = Home::new();
+    let _daemon = home.serve().await;
+
+    let arguments = ["remember", "Lunch", "is", "at", "noon", "--tag", "lunch", "--kind", "event"];
+    let stored = json(&home, &arguments);
+    assert_eq!(stored["memories"][0]["status"], "stored", "{stored}");
+    let id = stored["memories"][0]["id"].as_str().unwrap();
+    let handle = stored["memories"][0]["handle"].as_str().unwrap();
+    assert!(prints(&home, &arguments).contains("deduplicated"));
+    let piped = remember_from_stdin(&home, "The canteen is closed\non Fridays\n");
+    assert!(piped.status.success());
+    let piped: Value = serde_json::from_slice(&piped.stdout).unwrap();
+    assert_eq!(piped["memories"][0]["status"], "stored", "{piped}");
+
+    let changed = json(&home, &["update", handle, "--content", "Lunch is at one"]);
+    assert_eq!(changed["changed"][0], "content", "{changed}");
+
+    // Each: the command, what people read, where programs find it, and what is there.
+    for (arguments, said, pointer, expected) in [
+        (&["recall", "lunch"][..], "Lunch is at one", "/memories/0/content", "Lunch is at one"),
+        (&["show", id], "Lunch is at one", "/memories/0/id", id),
+        (&["show", handle], "event", "/memories/0/kind", "event"),
+        (
+            &["show", id, "--history"],
+            "Lunch is at noon",
+            "/memories/0/history/0/content",
+            "Lunch is at noon",
+        ),
+        (&["list", "--tag", "lunch"], "Lunch is at one", "/memories/0/id", id),
+        (&["list", "--oldest", "--limit", "1"], "--cursor", "/memories/0/id", id),
+        (&["list", "--namespace", "user", "--kind", "event"], handle, "/memories/0/handle", handle),
+        (&["update", id, "--tag", "food"], "nothing to change", "/changed/0", "tags"),
+        (&["update", id, "--pinned", "true"], "nothing to change", "/changed/0", "pinned"),
+        (&["status"], "vectors", "/parts/0/state", "ok"),
+        (&["check-config"], "The configuration is valid", "/settings/0/place", "default"),
+    ] {
+        // For programs first: a change that is asked for twice is made once.
+        let answer = json(&home, arguments);
+        let found = answer.pointer(pointer).and_then(Value::as_str);
+        assert_eq!(found, Some(expected), "{arguments:?}: {answer}");
+        let printed = prints(&home, arguments);
+        assert!(printed.contains(said), "{arguments:?}: {printed}");
+    }
+
+    let piped_id = piped["memories"][0]["id"].as_str().unwrap();
+    assert!(prints(&home, &["show", piped_id]).contains("closed\non Fridays"));
+    let receipt = json(&home, &["forget", piped_id]);
+    assert_eq!(receipt["n_forgotten"], 1, "{receipt}");
+    let receipt = prints(&home, &["forget", "--tag", "food", "--yes"]);
+    assert!(receipt.contains("forgotten: 1"), "{receipt}");
+    assert_eq!(json(&home, &["list"])["n_listed"], 0);
+    assert!(prints(&home, &["recall", "lunch"]).contains("nothing remembered"));
+    assert!(prints(&home, &["remember", "password", "=", "hunter2hunter2"]).contains("redacted"));
+}
+
+#[tokio::test]
+async fn forgetting_by_a_filter_shows_what_would_go_and_asks() {
+    let home = Home::new();
+    let _daemon = home.serve().await;
+    prints(&home, &["remember", "The old timetable"]);
+    let output = home.run(&["forget", "--query", "old timetable"]);
+    let (printed, message) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(64), "{message}");
+    assert!(message.contains("--yes"), "{message}");
+    assert!(printed.contains("1 memories match"), "{printed}");
+    assert!(printed.contains("The old timetable"), "{printed}");
+    assert_eq!(json(&home, &["list"])["n_listed"], 1, "nobody said yes");
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_says_why_with_an_exit_code() {
+    let home = Home::new();
+    let unanswered: &[&[&str]] = &[
+        &["status"],
+        &["remember", "x"],
+        &["recall", "x"],
+        &["show", "01234567"],
+        &["list"],
+        &["update", "01234567", "--content", "x"],
+        &["forget", "01234567"],
+        &["forget", "--tag", "x", "--yes"],
+    ];
+    for arguments in unanswered {
+        fails(&home, arguments, 69, "recalld serve");
+    }
+    let wrong: &[(&[&str], &str)] = &[
+        (&[], "Usage"),
+        (&["rember", "x"], "remember"),
+        (&["remember"], "TEXT"),
+        (&["recall"], "QUERY"),
+        (&["show"], "ID"),
+        (&["recall", "x", "--limit", "many"], "many"),
+        (&["completions", "ash"], "bash"),
+        (&["update", "01234567"], "say what to change"),
+        (&["forget"], "by id or by a filter"),
+        (&["forget", "01234567", "--tag", "x"], "not both"),
+        (&["forget", "01234567", "--query", "x"], "--query"),
+    ];
+    for (arguments, said) in wrong {
+        fails(&home, arguments, 64, said);
+    }
+
+    let _daemon = home.serve().await;
+    let refused: &[(&[&str], &str)] = &[
+        (&["show", "01234567"], "not found"),
+        (&["show", "no id!"], "no id!"),
+        (&["forget", "01234567"], "not found"),
+        (&["update", "01234567", "--content", "x"], "not found"),
+        (&["remember", "x", "--kind", "opinion"], "kind"),
+        (&["remember", "x", "--importance", "7"], "importance"),
+        (&["remember", "x", "--metadata", "{"], "metadata"),
+        (&["remember", "x", "--supersedes", "01234567"], "01234567"),
+        (&["recall", "x", "--after", "yesterday"], "after"),
+        (&["recall", "x", "--namespace", "../etc"], "namespace"),
+        (&["list", "--cursor", "x"], "cursor"),
+        (&["list", "--status", "gone"], "status"),
+    ];
+    for (arguments, said) in refused {
+        fails(&home, arguments, 1, said);
+    }
+    assert_eq!(json(&home, &["list"])["n_listed"], 0, "nothing was stored");
+}
+
+#[test]
+fn help_version_and_completions_need_nothing() {
+    let home = Home::new();
+    for (arguments, said) in [
+        (&["--help"][..], "remember"),
+        (&["help", "forget"], "--yes"),
+        (&["--version"], env!("CARGO_PKG_VERSION")),
+        (&["completions", "bash"], "recalld"),
+        (&["completions", "zsh"], "#compdef recalld"),
+        (&["completions", "fish"], "complete -c recalld"),
+    ] {
+        let printed = prints(&home, arguments);
+        assert!(printed.contains(said), "{arguments:?}: {printed}");
+    }
+    assert!(!home.state().exists(), "and they leave nothing behind");
+}
