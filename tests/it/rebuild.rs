@@ -89,8 +89,10 @@ fn index_files(home: &Home) -> Vec<PathBuf> {
     found
 }
 
+type Damage = fn(&Path, &mut Random);
+
 /// What may become of a file, by name.
-const DAMAGE: [(&str, fn(&Path, &mut Random)); 4] =
+const DAMAGE: [(&str, Damage); 4] =
     [("removed", remove), ("truncated", truncate), ("overwritten", overwrite), ("flipped", flip)];
 
 fn remove(path: &Path, _: &mut Random) {
