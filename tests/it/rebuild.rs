@@ -89,10 +89,9 @@ fn index_files(home: &Home) -> Vec<PathBuf> {
     found
 }
 
-/// What may become of a file, by name.
-/// A way to damage a file.
 type Damage = fn(&Path, &mut Random);
 
+/// What may become of a file, by name.
 const DAMAGE: [(&str, Damage); 4] =
     [("removed", remove), ("truncated", truncate), ("overwritten", overwrite), ("flipped", flip)];
 
