@@ -68,8 +68,8 @@ impl Reply {
             values.push(Value::Object(one.fields()));
         }
         self.n_items = shown.len();
-        self.field(name, values);
         self.field("note", NOTE);
+        self.field(name, values);
     }
 
     /// The text alone.

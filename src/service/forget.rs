@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::scope::Scope;
 use super::{Service, ServiceError};
 use crate::domain::change::{Forget, Forgotten, RequestKey};
-use crate::domain::id::MemoryId;
+use crate::domain::id::{IdReference, MemoryId};
 use crate::domain::identity::Caller;
 use crate::domain::limits::{FORGET_FILTER_MAX, FORGET_IDS_MAX_AGENT, SCAN_PAGE};
 use crate::domain::memory::Memory;
@@ -96,7 +96,11 @@ impl Service {
         for reference in references {
             match self.find_writable(caller, &snapshot, "ids", &reference).await {
                 Ok(memory) => ids.push(memory.id),
-                Err(ServiceError::NotFound { reference }) => missing.push(reference),
+                Err(ServiceError::NotFound { reference }) => match reference.parse() {
+                    // The person may erase at once what an agent has forgotten; the store knows it.
+                    Ok(IdReference::Whole(id)) if caller.is_owner() => ids.push(id),
+                    _ => missing.push(reference),
+                },
                 Err(other) => return Err(other),
             }
         }
@@ -109,10 +113,9 @@ impl Service {
             return Err(ServiceError::NotFound { reference });
         }
         let receipt = self.carry_out(caller, ids, request).await?;
-        match missing.first() {
-            Some(reference) if receipt.ids.is_empty() => {
-                Err(ServiceError::NotFound { reference: reference.clone() })
-            }
+        let unknown = missing.first().cloned();
+        match unknown.or_else(|| receipt.missing.first().map(ToString::to_string)) {
+            Some(reference) if receipt.ids.is_empty() => Err(ServiceError::NotFound { reference }),
             _ => Ok(ForgetAnswer::Receipt { receipt, missing }),
         }
     }

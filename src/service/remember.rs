@@ -17,6 +17,7 @@ use crate::domain::limits::{
 };
 use crate::domain::memory::{Kind, Metadata, Origin};
 use crate::domain::namespace::Namespace;
+use crate::domain::redaction::redact;
 use crate::ports::{Measured, Snapshot};
 
 /// A memory as a caller gives it.
@@ -213,6 +214,11 @@ fn writable_namespace(caller: &Caller, asked: Option<&str>) -> Result<Namespace,
             )
         })?,
     };
+    // A namespace is a key of the store: it cannot be kept with a part blacked out.
+    if !redact(namespace.as_str()).found.is_empty() {
+        let expected = "a namespace that holds no secret";
+        return Err(ServiceError::invalid("namespace", expected, "one that does"));
+    }
     if caller.access.may_write(&namespace) {
         Ok(namespace)
     } else {

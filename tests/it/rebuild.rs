@@ -89,6 +89,16 @@ fn index_files(home: &Home) -> Vec<PathBuf> {
     found
 }
 
+type Damage = fn(&Path, &mut Random);
+
+/// What may become of a file, by name.
+const DAMAGE: [(&str, Damage); 4] =
+    [("removed", remove), ("truncated", truncate), ("overwritten", overwrite), ("flipped", flip)];
+
+fn remove(path: &Path, _: &mut Random) {
+    fs::remove_file(path).unwrap();
+}
+
 fn overwrite(path: &Path, random: &mut Random) {
     let length = fs::metadata(path).unwrap().len();
     let bytes: Vec<u8> = (0..length).map(|_| random.next().to_le_bytes()[0]).collect();
@@ -143,16 +153,9 @@ async fn recall_is_unchanged_when_index_files_are_damaged() {
     let before = answers(&home).await;
     assert!(daemon.stop().await.success());
 
-    type Damage = fn(&Path, &mut Random);
-    let kinds: [(&str, Damage); 4] = [
-        ("removed", |path, _| fs::remove_file(path).unwrap()),
-        ("truncated", truncate),
-        ("overwritten", overwrite),
-        ("flipped", flip),
-    ];
     for round in 0..12 {
         let files = index_files(&home);
-        let (kind, damage) = kinds[round % kinds.len()];
+        let (kind, damage) = DAMAGE[round % DAMAGE.len()];
         // One file, or all of them.
         let chosen = if round % 3 == 2 {
             files

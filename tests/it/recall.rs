@@ -79,7 +79,7 @@ async fn a_generated_corpus_is_recalled_among_noise() {
         let noise: Vec<String> = (0..30)
             .map(|n| {
                 let at = (batch * 31 + n * 7) % 97;
-                format!("Small talk number {at}: the weather was grey on day {n} of week {batch}, nothing new")
+                format!("Small talk number {at}: the sky was grey on day {n} of round {batch}, nothing new")
             })
             .collect();
         agent.must("memory_store", json!({ "memories": noise })).await;
@@ -121,7 +121,10 @@ async fn the_last_paragraph_of_a_long_memory_is_found_by_meaning() {
     let filler =
         "The committee discussed the agenda, the minutes and the seating order at length. "
             .repeat(40);
-    let long = format!("{filler}\n\nFinally somebody fed the hungry kitten with warm milk.");
+    let last = "A hungry kitten had come in from the rain. Somebody fed the kitten with warm milk and a \
+        little fish, and dried its fur with a towel. The small cat purred, ate everything and fell \
+        asleep beside the stove. From now on the cat is fed there every evening. ";
+    let long = format!("{filler}\n\n{last}");
     agent.store(&long).await;
     for n in 0..30 {
         agent.store(&format!("Meeting {n} was about the budget of the next quarter")).await;

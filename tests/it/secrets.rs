@@ -141,6 +141,11 @@ async fn no_secret_reaches_the_disk_by_storing_changing_or_asking() {
         }
         ask(&agent, secret).await;
     }
+    // Names are in small letters, and so are some tokens.
+    let small = body(&mut random, 32).to_ascii_lowercase();
+    let named = json!({ "content": "x", "namespace": format!("shared/sk-{small}") });
+    let message = agent.refused("memory_store", named).await;
+    assert!(message.contains("namespace"), "{message}");
     let status = agent.must("memory_status", json!({})).await;
     assert!(status["store"]["n_memories"].as_u64().unwrap() > 50, "{status}");
     assert!(daemon.stop().await.success());
@@ -152,6 +157,7 @@ async fn no_secret_reaches_the_disk_by_storing_changing_or_asking() {
         "{canaries:?}"
     );
     assert!(home.log().contains(" DEBUG "), "the log shows what a debug log shows");
+    assert!(disk.places(&small).is_empty(), "the name of a namespace");
     for secret in &secrets {
         for part in [&secret.body[..], &secret.body[..secret.body.len() / 2]] {
             let found = disk.places(part);

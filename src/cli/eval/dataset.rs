@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::super::session::CliError;
+use crate::domain::limits::CONTENT_BYTES_MAX;
 
 /// A set.
 pub(super) struct Dataset {
@@ -16,6 +17,8 @@ pub(super) struct Dataset {
     pub(super) memories: Vec<Memory>,
     /// What is asked.
     pub(super) questions: Vec<Question>,
+    /// Texts that were cut at the limit of a memory.
+    pub(super) n_cut: usize,
 }
 
 /// One memory.
@@ -77,14 +80,16 @@ impl Dataset {
             .ok_or_else(|| CliError::Data(format!("no set is named by {}", path.display())))?;
         let memories: Vec<MemoryLine> = lines(&beside(path, &name, "memories"))?;
         let questions: Vec<QuestionLine> = lines(&beside(path, &name, "queries"))?;
+        let is_too_long = |line: &&MemoryLine| line.text.len() > CONTENT_BYTES_MAX;
         Ok(Self {
+            n_cut: memories.iter().filter(is_too_long).count(),
             memories: memories
                 .into_iter()
                 .map(|line| Memory {
                     namespace: namespace(&line.conv),
                     id: line.id,
                     time: line.time,
-                    text: line.text,
+                    text: cut(line.text),
                 })
                 .collect(),
             questions: questions
@@ -102,6 +107,12 @@ impl Dataset {
             name,
         })
     }
+}
+
+/// A memory holds [`CONTENT_BYTES_MAX`] bytes; what a set has beyond is left out, and counted.
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(CONTENT_BYTES_MAX));
+    text
 }
 
 fn beside(path: &Path, name: &str, part: &str) -> PathBuf {

@@ -44,9 +44,15 @@ pub(super) async fn run(what: &EvalArguments, json: bool) -> Result<(), CliError
         let (daemon, owner) = trial.serve().await?;
         let report = measure(set, &trial, &owner, daemon.id()).await;
         stop(daemon).await?;
-        reports.push(report?);
+        let report = report?;
+        if !json {
+            report::print(&report);
+        }
+        reports.push(report);
     }
-    report::print(&reports, json);
+    if json {
+        report::print_json(&reports);
+    }
     Ok(())
 }
 
@@ -84,7 +90,14 @@ async fn measure(
         store_bytes: report::bytes_on_disk(&trial.state_dir(), false),
         index_bytes: report::bytes_on_disk(&trial.state_dir(), true),
     };
-    Ok(SetReport { name: set.name.clone(), n_memories: set.memories.len(), all, categories, costs })
+    Ok(SetReport {
+        name: set.name.clone(),
+        n_memories: set.memories.len(),
+        n_cut: set.n_cut,
+        all,
+        categories,
+        costs,
+    })
 }
 
 /// Stores the memories; gives for each id of ours the ids of the set (equal memories share one).

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::output::{say, table};
+use crate::domain::limits::CONTENT_BYTES_MAX;
 use crate::domain::measure::{ADVERSARIAL, Means, percentile};
 
 /// The figures of one set.
@@ -15,6 +16,8 @@ pub(super) struct SetReport {
     pub(super) name: String,
     /// Memories stored.
     pub(super) n_memories: usize,
+    /// Of these, cut at the limit of a memory.
+    pub(super) n_cut: usize,
     /// Means over all questions but the adversarial ones.
     pub(super) all: Means,
     /// Means by category.
@@ -39,35 +42,38 @@ pub(super) struct Costs {
     pub(super) index_bytes: u64,
 }
 
-/// Prints the reports.
-pub(super) fn print(reports: &[SetReport], json: bool) {
-    if json {
-        let sets: Vec<Value> = reports.iter().map(as_json).collect();
-        say(&format!("{:#}", json!({ "sets": sets })));
-        return;
+/// Prints all reports as JSON.
+pub(super) fn print_json(reports: &[SetReport]) {
+    let sets: Vec<Value> = reports.iter().map(as_json).collect();
+    say(&format!("{:#}", json!({ "sets": sets })));
+}
+
+/// Prints a report as a table.
+pub(super) fn print(report: &SetReport) {
+    let header = ["category", "questions", "R@5", "R@10", "R@20", "hit@10", "MRR", "nDCG@10"];
+    let mut rows = table(&header);
+    for (category, means) in &report.categories {
+        rows.add_row(row(category, means));
     }
-    for report in reports {
-        let header = ["category", "questions", "R@5", "R@10", "R@20", "hit@10", "MRR", "nDCG@10"];
-        let mut rows = table(&header);
-        for (category, means) in &report.categories {
-            rows.add_row(row(category, means));
-        }
-        rows.add_row(row(&format!("all but {ADVERSARIAL}"), &report.all));
-        let costs = &report.costs;
-        say(&format!(
-            "{} ({} memories)\n{rows}\n{:.0} stores/s, {:.0}/s until embedded; search p50 {:.1} ms, \
-             p95 {:.1} ms; RSS {}; on disk: store {}, indexes {}\n",
-            report.name,
-            report.n_memories,
-            costs.stores_per_second,
-            costs.embedded_per_second,
-            percentile(&costs.search_ms, 0.5).unwrap_or(0.0),
-            percentile(&costs.search_ms, 0.95).unwrap_or(0.0),
-            costs.resident_bytes.map_or_else(|| "unknown".to_owned(), megabytes),
-            megabytes(costs.store_bytes),
-            megabytes(costs.index_bytes),
-        ));
-    }
+    rows.add_row(row(&format!("all but {ADVERSARIAL}"), &report.all));
+    let costs = &report.costs;
+    let cut = match report.n_cut {
+        0 => String::new(),
+        n => format!(", {n} of them cut at {CONTENT_BYTES_MAX} bytes"),
+    };
+    say(&format!(
+        "{} ({} memories{cut})\n{rows}\n{:.0} stores/s, {:.0}/s until embedded; search p50 {:.1} ms, \
+         p95 {:.1} ms; RSS {}; on disk: store {}, indexes {}\n",
+        report.name,
+        report.n_memories,
+        costs.stores_per_second,
+        costs.embedded_per_second,
+        percentile(&costs.search_ms, 0.5).unwrap_or(0.0),
+        percentile(&costs.search_ms, 0.95).unwrap_or(0.0),
+        costs.resident_bytes.map_or_else(|| "unknown".to_owned(), megabytes),
+        megabytes(costs.store_bytes),
+        megabytes(costs.index_bytes),
+    ));
 }
 
 fn row(name: &str, means: &Means) -> Vec<String> {
@@ -86,6 +92,7 @@ fn as_json(report: &SetReport) -> Value {
     json!({
         "name": report.name,
         "n_memories": report.n_memories,
+        "n_cut": report.n_cut,
         "all": means_json(&report.all),
         "categories": categories,
         "stores_per_second": costs.stores_per_second,

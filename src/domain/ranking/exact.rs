@@ -10,8 +10,7 @@ use crate::domain::text::{is_unspaced, tokens};
 /// 1.0 for the whole question, or a phrase quoted in it, as a run of words; else the share of its
 /// identifiers that stand in the text as a whole. `normal` is the content, normalised.
 pub(super) fn exactness(question: &Question, normal: &str) -> Option<(String, f64)> {
-    let mut phrases = question.quoted.iter().chain([&question.phrase]);
-    if let Some(phrase) = phrases.find(|phrase| is_phrase(phrase) && holds_words(normal, phrase)) {
+    if let Some(phrase) = question.phrases.iter().find(|phrase| holds_words(normal, phrase)) {
         return Some((phrase.clone(), 1.0));
     }
     if question.identifiers.is_empty() {
@@ -23,12 +22,6 @@ pub(super) fn exactness(question: &Question, normal: &str) -> Option<(String, f6
     let first = held.next()?;
     let n_held = held.count() + 1;
     Some((first.clone(), n_held as f64 / question.identifiers.len() as f64))
-}
-
-/// Whether a text is more than one word. A single word is the text arm's matter, which knows its
-/// other forms; two characters of an unspaced script count, since they may be anything.
-fn is_phrase(text: &str) -> bool {
-    tokens::tokens(text).iter().filter(|token| token.counts()).count() >= 2
 }
 
 /// Whether `phrase` stands in `text` between word borders.

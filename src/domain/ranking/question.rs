@@ -13,10 +13,9 @@ const QUOTES: [(char, char); 6] =
 pub struct Question {
     /// Its terms, for the text arm.
     pub terms: TextQuery,
-    /// The whole question, normalised, without outer punctuation.
-    pub phrase: String,
-    /// The phrases quoted in it, normalised.
-    pub quoted: Vec<String>,
+    /// What would be an exact match: the phrases quoted in it and the whole question, normalised,
+    /// without outer punctuation, each more than one word.
+    pub phrases: Vec<String>,
     /// The identifiers in it, normalised, each once.
     pub identifiers: Vec<String>,
     /// The dates in it.
@@ -41,8 +40,7 @@ impl Question {
         Self {
             unspaced_share: unspaced_share(&terms),
             terms,
-            quoted: quoted(&normal),
-            phrase: normal.trim_matches(|c: char| !c.is_alphanumeric()).to_owned(),
+            phrases: phrases(&normal),
             identifiers,
             dates: dates::asked(question),
             latin_share: text::latin_share(question),
@@ -62,21 +60,29 @@ fn unspaced_share(terms: &TextQuery) -> f64 {
     if all > 0.0 { unspaced / all } else { 0.0 }
 }
 
-/// The phrases between quotation marks.
-fn quoted(normal: &str) -> Vec<String> {
+/// The phrases between quotation marks, and the whole.
+fn phrases(normal: &str) -> Vec<String> {
     let mut phrases = Vec::new();
     for (open, close) in QUOTES {
         let mut rest = normal;
         while let Some((_, after)) = rest.split_once(open) {
             let Some((inner, after)) = after.split_once(close) else { break };
-            let phrase = inner.trim_matches(|c: char| !c.is_alphanumeric());
-            if !phrase.is_empty() {
-                phrases.push(phrase.to_owned());
-            }
+            phrases.push(inner);
             rest = after;
         }
     }
+    phrases.push(normal);
     phrases
+        .into_iter()
+        .map(|phrase| phrase.trim_matches(|c: char| !c.is_alphanumeric()).to_owned())
+        .filter(|phrase| is_phrase(phrase))
+        .collect()
+}
+
+/// Whether a text is more than one word. A single word is the text arm's matter, which knows its
+/// other forms; two characters of an unspaced script count, since they may be anything.
+fn is_phrase(text: &str) -> bool {
+    tokens::tokens(text).iter().filter(|token| token.counts()).count() >= 2
 }
 
 #[cfg(test)]
@@ -86,12 +92,14 @@ mod tests {
     #[test]
     fn a_question_is_read_into_its_parts() {
         let question = Question::read("What did \"Becoming Nicole\" say about INC-90312 on 8 May?");
-        assert_eq!(question.quoted, ["becoming nicole"]);
+        assert_eq!(question.phrases.len(), 2);
+        assert_eq!(question.phrases[0], "becoming nicole");
         assert_eq!(question.identifiers, ["inc-90312"]);
         assert_eq!(question.dates.len(), 1);
         assert!(question.latin_share > 0.99);
-        assert_eq!(Question::read(" Dark mode? ").phrase, "dark mode");
-        assert_eq!(Question::read("“深色模式”和`rg -n`").quoted, ["深色模式", "rg -n"]);
-        assert_eq!(Question::read("5\" of snow").quoted, [""; 0]);
+        assert_eq!(Question::read(" Dark mode? ").phrases, ["dark mode"]);
+        assert_eq!(Question::read("tea?").phrases, [""; 0]);
+        assert_eq!(Question::read("“深色模式”和`rg -n`").phrases[..2], ["深色模式", "rg -n"]);
+        assert_eq!(Question::read("5\" of snow").phrases.len(), 1);
     }
 }

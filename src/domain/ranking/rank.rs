@@ -73,15 +73,18 @@ pub struct Ranking {
 /// of memories that say the same the newest stays; what is below the threshold of relevance is left
 /// out and counted.
 pub fn rank(question: &Question, candidates: &[Candidate<'_>], view: &View<'_>) -> Ranking {
+    let normals: Vec<String> =
+        candidates.iter().map(|candidate| normalise(&candidate.memory.content)).collect();
     let weighed = candidates
         .iter()
+        .zip(&normals)
         .enumerate()
-        .map(|(index, candidate)| weigh(question, index, candidate, view))
+        .map(|(index, (candidate, normal))| weigh(question, (index, candidate), normal, view))
         .collect();
     let mut hits = relevant(weighed, view.ranking);
     let n_below_threshold = candidates.len() - hits.len();
     hits.sort_by(by_score);
-    let mut hits = collapse(hits, candidates, view);
+    let mut hits = collapse(hits, candidates, &normals, view);
     hits.sort_by(by_score);
     Ranking { hits, n_below_threshold }
 }
@@ -101,17 +104,22 @@ fn relevant(hits: Vec<Hit>, policy: &RankingPolicy) -> Vec<Hit> {
 }
 
 /// The score of one candidate, with its reasons.
-fn weigh(question: &Question, index: usize, candidate: &Candidate<'_>, view: &View<'_>) -> Hit {
+fn weigh(
+    question: &Question,
+    (index, candidate): (usize, &Candidate<'_>),
+    normal: &str,
+    view: &View<'_>,
+) -> Hit {
     let Candidate { fused, memory, .. } = candidate;
     let policy = view.ranking;
     let mut reasons = fused.reasons.clone();
-    let exact = exactness(question, &normalise(&memory.content));
-    let is_exact = exact.is_some();
-    if let Some((what, share)) = exact {
+    let mut relevance = relevance(question, fused, policy);
+    if let Some((what, share)) = exactness(question, normal) {
         reasons.push(Reason::Exact { what, points: policy.exact_weight * share });
+        relevance = relevance.max(share);
     }
     let weight = view.weights.iter().find(|(namespace, _)| *namespace == memory.namespace);
-    if let Some((_, weight)) = weight {
+    if let Some((_, weight)) = weight.filter(|(_, weight)| (weight - 1.0).abs() > f64::EPSILON) {
         reasons.push(Reason::Namespace(*weight));
     }
     let strength = view.decay.strength(
@@ -127,13 +135,7 @@ fn weigh(question: &Question, index: usize, candidate: &Candidate<'_>, view: &Vi
     let recency = (-policy.recency_rate * days.max(0.0)).exp();
     let factor = 1.0 + policy.recency_weight * (2.0 * recency - 1.0);
     reasons.push(Reason::Age { days, factor });
-    Hit {
-        index,
-        id: fused.id,
-        score: score_of(&reasons),
-        relevance: if is_exact { 1.0 } else { relevance(question, fused, policy) },
-        reasons,
-    }
+    Hit { index, id: fused.id, score: score_of(&reasons), relevance, reasons }
 }
 
 /// How well a candidate answers in itself, 0.0..=1.0: the words it shares with the question, its

@@ -4,6 +4,7 @@
 //! nearly equal to a model. So names, numbers, identifiers, dates and negations must agree too, and
 //! in doubt both are shown.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
@@ -13,7 +14,7 @@ use super::rank::{Candidate, Hit, View};
 use super::reason::Reason;
 use crate::domain::dates::{self, AskedDate};
 use crate::domain::embedding::Vector;
-use crate::domain::text::{normalise, query, tokens};
+use crate::domain::text::{query, tokens};
 
 /// Words that turn a statement round.
 const NEGATIONS: &str = "not no never none nobody nothing neither nor without cannot cant wont dont \
@@ -31,18 +32,35 @@ const COUNTING_WORDS: &str = "one two three four five six seven eight nine ten e
 struct Kept<'a> {
     hit: Hit,
     candidate: &'a Candidate<'a>,
-    facts: Facts,
+    /// Its content, normalised.
+    normal: &'a str,
+    /// Read only for those that are near to another.
+    facts: OnceCell<Facts>,
     n_twins: usize,
+}
+
+impl Kept<'_> {
+    fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| Facts::of(&self.candidate.memory.content))
+    }
 }
 
 /// Keeps one hit of those that say the same, and counts the others in its reasons: one that is exact
 /// before others, then the newest, then the strongest (the best-scored of equals). Each is compared
-/// with those kept so far, in the order given.
-pub(super) fn collapse(hits: Vec<Hit>, candidates: &[Candidate<'_>], view: &View<'_>) -> Vec<Hit> {
+/// with those kept so far, in the order given. `normals` are the contents of the candidates.
+pub(super) fn collapse(
+    hits: Vec<Hit>,
+    candidates: &[Candidate<'_>],
+    normals: &[String],
+    view: &View<'_>,
+) -> Vec<Hit> {
     let mut kept: Vec<Kept<'_>> = Vec::new();
     for hit in hits {
-        let Some(candidate) = candidates.get(hit.index) else { continue };
-        let new = Kept { hit, candidate, facts: Facts::of(&candidate.memory.content), n_twins: 0 };
+        let (Some(candidate), Some(normal)) = (candidates.get(hit.index), normals.get(hit.index))
+        else {
+            continue;
+        };
+        let new = Kept { hit, candidate, normal, facts: OnceCell::new(), n_twins: 0 };
         match kept.iter_mut().find(|old| are_twins(old, &new, view)) {
             Some(old) => {
                 let n_twins = old.n_twins + 1;
@@ -79,24 +97,21 @@ fn precedes(new: &Kept<'_>, old: &Kept<'_>) -> bool {
 }
 
 fn are_twins(left: &Kept<'_>, right: &Kept<'_>, view: &View<'_>) -> bool {
-    if left.facts.same_text(&right.facts) {
-        return true;
-    }
     let readable = |kept: &Kept<'_>| {
         let latin_share = kept.candidate.fused.attributes.latin_share;
         reads(view.languages, latin_share, view.ranking.memory_latin_min)
     };
-    left.facts.agree(&right.facts)
-        && readable(left)
-        && readable(right)
-        && cosine(left.candidate.vectors, right.candidate.vectors)
+    let near = || {
+        cosine(left.candidate.vectors, right.candidate.vectors)
             .is_some_and(|cosine| cosine >= view.ranking.twin_cosine)
+    };
+    left.normal == right.normal
+        || readable(left) && readable(right) && near() && left.facts().agree(right.facts())
 }
 
 /// What must agree in two texts that say the same.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Facts {
-    normal: String,
+struct Facts {
     negations: usize,
     exact: BTreeSet<String>,
     dates: Vec<AskedDate>,
@@ -105,10 +120,9 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn of(content: &str) -> Self {
+    fn of(content: &str) -> Self {
         let all = tokens::tokens(content);
         let mut facts = Self {
-            normal: normalise(content),
             negations: 0,
             exact: tokens::identifiers(content).into_iter().collect(),
             dates: dates::asked(content),
@@ -129,13 +143,8 @@ impl Facts {
         facts
     }
 
-    /// Whether both texts are the same but for case, width and white space.
-    pub(super) fn same_text(&self, other: &Self) -> bool {
-        self.normal == other.normal
-    }
-
     /// Whether nothing in one text contradicts the other.
-    pub(super) fn agree(&self, other: &Self) -> bool {
+    fn agree(&self, other: &Self) -> bool {
         self.negations == other.negations
             && self.exact == other.exact
             && self.dates == other.dates
@@ -158,7 +167,7 @@ fn names(content: &str) -> BTreeSet<String> {
 
 /// The cosine of two memories: the least over their chunks, pair by pair; `None` if they have not
 /// the same number of chunks, or none.
-pub(super) fn cosine(left: &[Vector], right: &[Vector]) -> Option<f64> {
+fn cosine(left: &[Vector], right: &[Vector]) -> Option<f64> {
     if left.len() != right.len() {
         return None;
     }

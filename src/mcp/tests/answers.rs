@@ -217,7 +217,7 @@ async fn a_long_memory_is_read_page_by_page_without_loss() {
             None => break,
         }
     }
-    assert!(read == long.trim(), "{} of {} bytes", read.len(), long.len());
+    assert!(read == long, "{} of {} bytes", read.len(), long.len());
     let both = client.call("memory_get", json!({"ids": [short, id, id]})).await;
     check_forms(&both);
     let both = &both["structuredContent"];

@@ -49,8 +49,8 @@ fn base(tool: &str, id: &str) -> Value {
         "memory_search" => json!({"query": "tea"}),
         "memory_store" => json!({"content": "Anna drinks tea"}),
         "memory_get" => json!({"ids": [id]}),
-        "memory_update" => json!({"id": id, "tags": ["tea"]}),
-        "memory_forget" => json!({"query": "tea", "dry_run": true}),
+        "memory_update" => json!({"id": id, "tags": ["tea"], "importance": 0.5}),
+        "memory_forget" => json!({"query": "tea", "namespace": "user", "dry_run": true}),
         _ => json!({}),
     }
 }
