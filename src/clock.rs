@@ -77,16 +77,26 @@ impl Clock for ManualClock {
     }
 }
 
-/// Ids with random tails from the operating system.
+/// Ids with random tails from the operating system, in the order in which they were asked for.
 #[derive(Debug, Default)]
-pub struct RandomIds;
+pub struct RandomIds {
+    /// Time and sequence of the last id, so that ids of one millisecond sort by age too.
+    last: Mutex<(u64, u128)>,
+}
 
 impl Ids for RandomIds {
+    /// The 12 bits between time and tail count the ids of a millisecond (RFC 9562, section 6.2,
+    /// method 1); when they run out, or the clock went back, the next millisecond is taken.
     fn next_id(&self, now: Timestamp) -> MemoryId {
-        MemoryId::new(
-            unix_ms(now),
-            Uuid::new_v4().as_u128() ^ Uuid::new_v4().as_u128().rotate_left(64),
-        )
+        let random = Uuid::new_v4().as_u128() ^ Uuid::new_v4().as_u128().rotate_left(64);
+        let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (ms, count) = match *last {
+            (ms, count) if ms >= unix_ms(now) && count < 0xfff => (ms, count + 1),
+            (ms, _) => (unix_ms(now).max(ms + 1), 0),
+        };
+        *last = (ms, count);
+        drop(last);
+        MemoryId::new(ms, count << 62 | random & 0x3fff_ffff_ffff_ffff)
     }
 }
 
@@ -125,13 +135,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seeded_ids_repeat_and_random_ids_do_not() {
+    fn seeded_ids_repeat_from_their_seed() {
         let now = Timestamp::UNIX_EPOCH;
         let (a, b) = (SeededIds::new(7), SeededIds::new(7));
         let first = a.next_id(now);
         assert_eq!(first, b.next_id(now));
         assert_ne!(first, a.next_id(now));
-        assert_ne!(RandomIds.next_id(now), RandomIds.next_id(now));
+    }
+
+    #[test]
+    fn random_ids_sort_by_age_even_within_a_millisecond_or_when_the_clock_goes_back() {
+        let ids = RandomIds::default();
+        let now = Timestamp::from_second(1_700_000_000).unwrap();
+        let earlier = Timestamp::from_second(1_600_000_000).unwrap();
+        let times = std::iter::repeat_n(now, 5_000).chain([earlier, now]);
+        let given: Vec<MemoryId> = times.map(|time| ids.next_id(time)).collect();
+        assert!(given.is_sorted_by(|older, newer| older < newer));
+        let handles: std::collections::BTreeSet<String> =
+            given.iter().map(|id| id.handle()).collect();
+        assert!(handles.len() > 4_990, "{} handles of 5,002 ids", handles.len());
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Engine {
                 candidates: index.clone(),
                 embedder: embedder.clone().map(|queue| queue as Arc<dyn Embedder>),
                 clock: Arc::clone(&clock),
-                ids: Arc::new(RandomIds),
+                ids: Arc::<RandomIds>::default(),
                 meter,
             },
             service_settings(config),
