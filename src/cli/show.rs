@@ -160,7 +160,7 @@ pub(super) fn updated(answer: &Value, json: bool) {
 
 /// What a filtered `forget` would take.
 pub(super) fn preview(answer: &Value) {
-    say(&format!("{} memories match, the first of them:", text(&answer["n_matching"])));
+    say(&format!("matching: {}, the first of them:", text(&answer["n_matching"])));
     for memory in items(answer, "sample") {
         say(&format!("  {} {}", text(&memory["handle"]), cell(&memory["content"])));
     }
@@ -171,11 +171,13 @@ pub(super) fn forgotten(answer: &Value, json: bool) {
     if as_json(answer, json) {
         return;
     }
-    say(&format!(
-        "forgotten: {}; its content is deleted by {}",
-        text(&answer["n_forgotten"]),
-        text(&answer["erase_by"])
-    ));
+    let is_deleted = answer["erase_by"] == answer["forgotten_at"];
+    let until = if is_deleted {
+        "deleted".to_owned()
+    } else {
+        format!("deleted by {}", text(&answer["erase_by"]))
+    };
+    say(&format!("forgotten: {}, {until}", text(&answer["n_forgotten"])));
     for reference in items(answer, "missing") {
         say(&format!("not found: {}", text(reference)));
     }
@@ -213,6 +215,8 @@ pub(super) fn status(answer: &Value, json: bool) {
     let counters = answer["counters"].as_object().into_iter().flatten();
     let counters: Vec<String> =
         counters.filter(|(_, n)| **n != json!(0)).map(|(name, n)| format!("{name} {n}")).collect();
-    say(&format!("since the start: {}", counters.join(", ")));
+    if !counters.is_empty() {
+        say(&format!("since the start: {}", counters.join(", ")));
+    }
     remarks(answer);
 }

@@ -206,7 +206,9 @@ impl Service {
             now.checked_add(wait).unwrap_or(Timestamp::MAX)
         };
         let restorable_until = caller.agent().is_some().then(|| later(self.settings.agent_grace));
-        let erase_by = later(self.settings.erase_within).max(restorable_until.unwrap_or(now));
+        // Without a grace the content goes with this transaction.
+        let erase_by =
+            restorable_until.map_or(now, |until| until.max(later(self.settings.erase_within)));
         let receipt = self
             .store
             .forget(Forget {

@@ -43,6 +43,9 @@ pub struct View<'a> {
     pub decay: &'a DecayPolicy,
 }
 
+/// Steps of a score that count as different: what differs by less than a billionth is a tie.
+const TIE_STEPS: f64 = 1e9;
+
 /// A memory of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
@@ -91,7 +94,9 @@ pub fn rank(question: &Question, candidates: &[Candidate<'_>], view: &View<'_>) 
 
 /// Best first, ties by id.
 fn by_score(left: &Hit, right: &Hit) -> Ordering {
-    right.score.total_cmp(&left.score).then(left.id.cmp(&right.id))
+    // The recency of old memories differs in the last digits only: that is a tie.
+    let rounded = |score: f64| (score * TIE_STEPS).round();
+    rounded(right.score).total_cmp(&rounded(left.score)).then(left.id.cmp(&right.id))
 }
 
 /// The hits that are relevant: none at all if not a single one answers the question, else all but

@@ -99,7 +99,7 @@ async fn what_the_person_forgets_goes_at_once() {
     let id = fixture.store("Rex is our dog").await;
     let receipt = forget(&fixture, &owner(), vec![id.to_string()]).await;
     assert_eq!(receipt.restorable_until, None);
-    assert_eq!(receipt.erase_by, receipt.forgotten_at + ERASE_WITHIN);
+    assert_eq!(receipt.erase_by, receipt.forgotten_at);
     assert_eq!(fixture.store.report().await.unwrap().n_forgotten_pending, 0);
 }
 
