@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::fixture::{ERASE_WITHIN, Fixture, GRACE, agent, draft, draft_in, owner, reader};
+use super::fixture::{Fixture, GRACE, agent, draft, draft_in, owner, reader};
 use crate::domain::change::Forgotten;
 use crate::domain::identity::Caller;
 use crate::ports::Store as _;
