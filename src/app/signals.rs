@@ -6,6 +6,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
+    /// A file-size limit is then an error of the write instead of the end of the process.
+    _file_size: Signal,
 }
 
 impl StopSignals {
@@ -17,6 +19,7 @@ impl StopSignals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            _file_size: signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
         })
     }
 

@@ -18,9 +18,17 @@ fn as_json(answer: &Value, json: bool) -> bool {
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => text.chars().map(printable).collect(),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
+}
+
+/// Control characters and those that turn the direction of writing would let a memory rewrite the
+/// screen of who reads it.
+fn printable(c: char) -> char {
+    let is_turning =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if (c.is_control() && c != '\n' && c != '\t') || is_turning { '\u{fffd}' } else { c }
 }
 
 fn cell(value: &Value) -> String {

@@ -41,6 +41,8 @@ pub struct Filter {
     pub before: Option<Timestamp>,
     /// Importance at least, 0.0..=1.0.
     pub importance_min: Option<f64>,
+    /// Now, to leave out active memories whose validity has ended; `None`: they count as active.
+    pub valid_at: Option<Timestamp>,
 }
 
 impl Filter {
@@ -63,5 +65,8 @@ impl Filter {
             && self.after.is_none_or(|after| event_time >= after)
             && self.before.is_none_or(|before| event_time < before)
             && self.importance_min.is_none_or(|least| memory.importance >= least)
+            && self.valid_at.is_none_or(|now| {
+                memory.status != Status::Active || memory.valid_to.is_none_or(|end| now < end)
+            })
     }
 }

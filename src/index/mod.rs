@@ -71,10 +71,11 @@ struct Progress {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum TextProgress {
-    /// The log is being replayed: short, so searches wait for it.
+    /// The log is being replayed, or a few memories are being put again: short, so searches wait for
+    /// it.
     #[default]
     Replaying,
-    /// Everything is being put again: long, so searches see what is there.
+    /// Many memories are being put again: long, so searches are told that words are missing.
     Rebuilding,
     /// It knows all.
     Ready,
@@ -172,7 +173,13 @@ impl EmbeddedIndex {
         filter: Filter,
         k: usize,
     ) -> Result<TextCandidates, IndexError> {
-        self.ready(|progress| progress.catalog && progress.text != TextProgress::Replaying).await?;
+        let progress = self
+            .ready(|progress| progress.catalog && progress.text != TextProgress::Replaying)
+            .await?;
+        if progress.text == TextProgress::Rebuilding {
+            // What is there is not all there is: an honest "not now" beats a wrong "nothing".
+            return Err(IndexError::NotReady("text"));
+        }
         let shared = Arc::clone(&self.shared);
         blocking("text", move || {
             let known = shared.read();

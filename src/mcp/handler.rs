@@ -111,12 +111,13 @@ impl Handler {
         let Ok(_own) = self.calls.try_acquire() else {
             return Err(ToolError::Busy(CALLS_PER_CONNECTION_MAX));
         };
+        let request = request_key(caller, context, arguments)?;
         let arguments = Arguments::from_value(arguments)?;
         let call = Call {
             service: &self.shared.service,
             caller,
             session: self.identity.session(),
-            request: request_key(caller, context)?,
+            request,
             n_connections: self.shared.connections.count(),
         };
         // Cancelling stops the wait for a turn and a reading tool; a write that has begun goes on.
@@ -279,16 +280,20 @@ impl ServerHandler for Handler {
     async fn on_initialized(&self, _: NotificationContext<RoleServer>) {}
 }
 
-/// The idempotency key of a call, if it has one.
+/// The idempotency key of a call, if it has one: the key it was sent under and its arguments.
 fn request_key(
     caller: &Caller,
     context: &RequestContext<RoleServer>,
+    arguments: Option<&Value>,
 ) -> Result<Option<RequestKey>, InvalidArgument> {
     match context.meta.get(REQUEST_KEY) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(key)) if (1..=REQUEST_KEY_BYTES_MAX).contains(&key.len()) => {
             let (uid, actor) = (caller.uid, caller.actor.to_string());
-            Ok(Some(RequestKey { uid, actor, key: key.clone() }))
+            // The same key with other arguments is another request: nothing is dropped for it.
+            let arguments = arguments.map(Value::to_string).unwrap_or_default();
+            let digest = blake3::hash(arguments.as_bytes()).to_hex();
+            Ok(Some(RequestKey { uid, actor, key: format!("{key} {digest}") }))
         }
         Some(other) => {
             let expected = format!("text of 1 to {REQUEST_KEY_BYTES_MAX} bytes");

@@ -106,6 +106,9 @@ impl Service {
         let mut warnings = Vec::new();
         let query = checked_query(&request.query, &mut warnings)?;
         let question = Question::read(query);
+        if question.terms.clauses.iter().all(Vec::is_empty) {
+            warnings.push("`query` holds no word to search for".to_owned());
+        }
         let snapshot = self.store.snapshot().await?;
         let filter = self.filter(caller, &snapshot, &request.scope).await?;
         let found = self.candidates(&snapshot, (query, &question), &filter, deadline).await?;
@@ -185,6 +188,9 @@ impl Service {
         deadline: Instant,
     ) -> Result<(SpaceId, Vector), String> {
         let embedder = self.embedder.as_ref().ok_or("no embedding model is configured")?;
+        if question.terms.clauses.iter().all(Vec::is_empty) {
+            return Err("there is nothing to embed".to_owned());
+        }
         let space = self.space.get().copied().ok_or("the embedding space is not open yet")?;
         if self.languages() == Languages::Latin
             && question.latin_share < self.settings.ranking.question_latin_min

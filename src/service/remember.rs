@@ -25,7 +25,7 @@ use crate::ports::{Measured, Snapshot};
 pub struct Draft {
     /// The text.
     pub content: String,
-    /// Where it goes; `None`: the caller's default.
+    /// Where it goes; `None`: where the memory it replaces is, else the caller's default.
     pub namespace: Option<String>,
     /// What sort of statement it is; `None`: a fact.
     pub kind: Option<Kind>,
@@ -139,7 +139,24 @@ impl Service {
         draft: Draft,
         now: Timestamp,
     ) -> Result<(NewMemory, Vec<&'static str>), ServiceError> {
-        let namespace = writable_namespace(caller, draft.namespace.as_deref())?;
+        let superseded = match &draft.supersedes {
+            Some(reference) => {
+                Some(self.find_writable(caller, snapshot, "supersedes", reference).await?)
+            }
+            None => None,
+        };
+        let namespace = match (&superseded, draft.namespace.as_deref()) {
+            // Who reads the old one must be able to read what came in its place.
+            (Some(old), None) => old.namespace.clone(),
+            (_, asked) => writable_namespace(caller, asked)?,
+        };
+        if let Some(old) = &superseded
+            && old.namespace != namespace
+        {
+            let expected =
+                format!("the namespace of the memory it supersedes, `{}`", old.namespace);
+            return Err(ServiceError::invalid("namespace", expected, format!("`{namespace}`")));
+        }
         check_content(&draft.content)?;
         check_tags(&draft.tags)?;
         check_metadata(&draft.metadata)?;
@@ -158,12 +175,6 @@ impl Service {
             Some(importance) => checked_importance(importance)?,
             None => initial_importance(kind, &draft.content),
         };
-        let supersedes = match &draft.supersedes {
-            Some(reference) => {
-                Some(self.find_writable(caller, snapshot, "supersedes", reference).await?.id)
-            }
-            None => None,
-        };
         let mut redactor = Redactor::default();
         let memory = NewMemory {
             id: self.ids.next_id(now),
@@ -178,7 +189,7 @@ impl Service {
             importance,
             pinned: draft.pinned,
             origin: Origin::Stated,
-            supersedes,
+            supersedes: superseded.map(|old| old.id),
             embedded: None,
         };
         Ok((memory, redactor.found()))

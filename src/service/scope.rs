@@ -74,6 +74,8 @@ impl Service {
         {
             return Err(ServiceError::invalid("min_importance", "a number 0 to 1", least));
         }
+        let statuses = statuses(scope);
+        let includes_ended = statuses.contains(&Status::Invalidated);
         Ok(Filter {
             namespaces,
             kinds: kinds(scope)?,
@@ -82,10 +84,11 @@ impl Service {
             metadata: scope.metadata.clone(),
             session: scope.session.clone(),
             agent: scope.agent.clone(),
-            statuses: statuses(scope),
+            statuses,
             after: scope.after,
             before: scope.before,
             importance_min: scope.importance_min,
+            valid_at: (!includes_ended).then(|| self.clock.now()),
         })
     }
 }

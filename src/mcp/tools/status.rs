@@ -53,9 +53,12 @@ pub(in crate::mcp) fn facts(
     for (name, arm) in [("text", &index.text), ("vectors", &index.vectors)] {
         let mut value = JsonObject::new();
         put(&mut value, "ready", arm.ready);
-        put(&mut value, "detail", arm.detail.as_str());
-        put(&mut value, "n_memories", arm.n_memories);
-        put(&mut value, "disk_bytes", arm.disk_bytes);
+        // Counts over all namespaces tell of memories that an agent may not read.
+        if caller.is_owner() {
+            put(&mut value, "detail", arm.detail.as_str());
+            put(&mut value, "n_memories", arm.n_memories);
+            put(&mut value, "disk_bytes", arm.disk_bytes);
+        }
         put(&mut facts, name, value);
     }
     put(&mut facts, "n_pending_vectors", index.n_pending_vectors);
@@ -67,7 +70,9 @@ pub(in crate::mcp) fn facts(
     put(&mut facts, "n_connections", n_connections);
     let counters: JsonObject =
         report.counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
-    put(&mut facts, "counters", counters);
+    if caller.is_owner() {
+        put(&mut facts, "counters", counters);
+    }
     put(&mut facts, "notes", report.notes.clone());
     facts
 }
