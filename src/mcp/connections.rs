@@ -138,7 +138,10 @@ pub(super) async fn connection(stream: UnixStream, uids: Uids, shared: Arc<Share
     // rmcp cancels the token it is given when the connection ends.
     match handler.serve_with_ct(transport, kill.child_token()).await {
         Ok(running) => {
-            if let Err(error) = running.waiting().await {
+            // A stop that is forced cancels what is left; that is no failure of the connection.
+            if let Err(error) = running.waiting().await
+                && !error.is_cancelled()
+            {
                 tracing::error!(%error, "connection failed");
             }
         }
