@@ -11,7 +11,7 @@ use super::commits::{Replay, Shared};
 use super::{EmbeddedIndex, Progress, TextProgress, VectorProgress, blocking};
 use crate::domain::embedding::SpaceId;
 use crate::domain::id::MemoryId;
-use crate::domain::limits::SCAN_PAGE;
+use crate::domain::limits::{SCAN_PAGE, TEXT_REBUILD_WAITED_MAX};
 use crate::domain::memory::Memory;
 use crate::ports::{IndexError, Snapshot, Store};
 
@@ -141,7 +141,11 @@ impl EmbeddedIndex {
     /// from what the scan brings, by their sequence numbers.
     async fn rebuild_text(&self, store: &dyn Store) -> Result<(), IndexError> {
         *self.shared.replay() = None;
-        self.report_progress(|progress| progress.text = TextProgress::Rebuilding);
+        // What was stored before the wipe is found again when the scan has come to it: a search that
+        // must find it waits, unless that may take long.
+        let is_short = store.snapshot().await?.sequence() <= TEXT_REBUILD_WAITED_MAX;
+        let under_way = if is_short { TextProgress::Replaying } else { TextProgress::Rebuilding };
+        self.report_progress(|progress| progress.text = under_way);
         self.on_thread("text", |shared| shared.text.start_rebuild()).await?;
         let snapshot = store.snapshot().await?;
         let sequence = snapshot.sequence();
@@ -154,12 +158,10 @@ impl EmbeddedIndex {
             })
             .await?;
         }
+        self.on_thread("text", move |shared| shared.text.finish_rebuild(sequence)).await?;
+        self.report_progress(|progress| progress.text = TextProgress::Ready);
         // On disk at once, so that a crash soon after does not mean all of this again.
-        self.on_thread("text", move |shared| {
-            shared.text.finish_rebuild(sequence);
-            shared.text.flush();
-        })
-        .await
+        self.on_thread("text", |shared| shared.text.flush()).await
     }
 
     /// Runs a step that locks or computes off the runtime's threads.

@@ -71,10 +71,11 @@ struct Progress {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum TextProgress {
-    /// The log is being replayed: short, so searches wait for it.
+    /// The log is being replayed, or a few memories are being put again: short, so searches wait for
+    /// it.
     #[default]
     Replaying,
-    /// Everything is being put again: long, so searches see what is there.
+    /// Many memories are being put again: long, so searches see what is there.
     Rebuilding,
     /// It knows all.
     Ready,
