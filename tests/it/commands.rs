@@ -117,7 +117,7 @@ async fn forgetting_by_a_filter_shows_what_would_go_and_asks() {
     let (printed, message) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(64), "{message}");
     assert!(message.contains("--yes"), "{message}");
-    assert!(printed.contains("1 memories match"), "{printed}");
+    assert!(printed.contains("matching: 1"), "{printed}");
     assert!(printed.contains("The old timetable"), "{printed}");
     assert_eq!(json(&home, &["list"])["n_listed"], 1, "nobody said yes");
 }
