@@ -49,7 +49,7 @@ pub const FORGET_FILTER_MAX: usize = 10_000;
 pub const NAMESPACES_PER_CALL_MAX: usize = 64;
 
 /// Candidates taken from the text arm (a memory that matches no word has no text score, so up to
-/// this depth the arm is complete; `docs`: README, "How a search ranks").
+/// this depth the arm is complete).
 pub const TEXT_CANDIDATES_MAX: usize = 1_000;
 /// Candidates taken from the vector arm.
 pub const VECTOR_CANDIDATES_MAX: usize = 400;

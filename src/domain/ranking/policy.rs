@@ -1,8 +1,7 @@
 //! Weights and thresholds of the ranking, all of them configuration.
 
 /// The tunable numbers of the ranking. The defaults were chosen on the development sets (dialogues
-/// with labelled evidence; figures in README, "How a search ranks"); moving one weight by a third
-/// moved recall@10 by a point or less.
+/// with labelled evidence; figures in README, "How a search ranks").
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankingPolicy {
     /// Share of the text score that comes from the best clause of a question of several,
