@@ -80,3 +80,14 @@ async fn status_says_what_works_and_what_the_model_cannot_read() {
     assert!(owner.status.success());
     assert!(String::from_utf8_lossy(&owner.stdout).contains("vectors"));
 }
+
+#[test]
+fn the_demo_shows_the_main_job_and_checks_each_step() {
+    let home = Home::new();
+    let output = home.run(&["demo"]);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    for step in ["by meaning", "by word", "by identifier", "SIGKILL", "forgot", "in order"] {
+        assert!(printed.contains(step), "{step}: {printed}");
+    }
+}
