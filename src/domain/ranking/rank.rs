@@ -43,8 +43,8 @@ pub struct View<'a> {
     pub decay: &'a DecayPolicy,
 }
 
-/// Steps of a score that count as different: what differs by less than a billionth is a tie.
-const TIE_STEPS: f64 = 1e9;
+/// Steps of a score that count as different: what differs by less than a ten-thousandth is a tie.
+const TIE_STEPS: f64 = 1e4;
 
 /// A memory of the answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +94,8 @@ pub fn rank(question: &Question, candidates: &[Candidate<'_>], view: &View<'_>) 
 
 /// Best first, ties by id.
 fn by_score(left: &Hit, right: &Hit) -> Ordering {
-    // The recency of old memories differs in the last digits only: that is a tie.
+    // Memories stored seconds apart, or years ago, differ in strength and recency by next to
+    // nothing: that is a tie.
     let rounded = |score: f64| (score * TIE_STEPS).round();
     rounded(right.score).total_cmp(&rounded(left.score)).then(left.id.cmp(&right.id))
 }
