@@ -371,8 +371,9 @@ pub enum EmbedError {
 
 /// A text embedding model. Queries go before documents; nothing blocks the caller's thread.
 pub trait Embedder: Send + Sync {
-    /// What its vectors can be compared with.
-    fn identity(&self) -> ModelIdentity;
+    /// What its vectors can be compared with; `None` until it is known (an endpoint that never
+    /// answered, a model whose files are not read yet).
+    fn identity(&self) -> Option<ModelIdentity>;
 
     /// One list of chunk vectors a text, in order. Each text is chunked by
     /// [`crate::domain::chunk::chunks`], so that a chunk number leads back to its place.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::bridged::BridgedAgent;
 use super::output::say;
-use super::session::{CliError, WAIT, call_on};
+use super::session::{CliError, call_on};
 use super::trial::{Trial, stop};
 use crate::clock::SystemClock;
 use crate::mcp::client::Client;
@@ -36,6 +36,8 @@ const QUESTIONS: [(&str, &str, &str); 3] = [
 
 /// Time between two looks whether every vector is there.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Looks in a row that find no new vector before it is given up: two minutes.
+const LOOKS_IN_VAIN_MAX: u32 = 6_000;
 
 /// Prints steps with the time each took.
 struct Steps {
@@ -134,19 +136,19 @@ fn expect(is_so: bool, what: &str, answer: &Value) -> Result<(), CliError> {
     if is_so { Ok(()) } else { Err(CliError::Data(format!("expected that {what}, got {answer}"))) }
 }
 
-/// Waits until every memory can be found by meaning.
+/// Waits until every memory can be found by meaning, for as long as vectors keep coming.
 pub(super) async fn wait_for_vectors(owner: &Client) -> Result<(), CliError> {
-    let looking = async {
-        loop {
-            let status = call_on(owner, "memory_status", json!({})).await?;
-            let is_ready = status["vectors"]["ready"] == json!(true);
-            if is_ready && status["n_pending_vectors"].as_u64().unwrap_or(0) == 0 {
-                return Ok(());
-            }
-            tokio::time::sleep(LOOK_EVERY).await;
+    let mut n_fewest = u64::MAX;
+    let mut n_looks_in_vain = 0;
+    while n_looks_in_vain < LOOKS_IN_VAIN_MAX {
+        let status = call_on(owner, "memory_status", json!({})).await?;
+        let n_pending = status["n_pending_vectors"].as_u64().unwrap_or(0);
+        if status["vectors"]["ready"] == json!(true) && n_pending == 0 {
+            return Ok(());
         }
-    };
-    tokio::time::timeout(10 * WAIT, looking)
-        .await
-        .unwrap_or_else(|_| Err(CliError::Data("the vectors did not come".to_owned())))
+        n_looks_in_vain = if n_pending < n_fewest { 0 } else { n_looks_in_vain + 1 };
+        n_fewest = n_fewest.min(n_pending);
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Err(CliError::Data("no more vectors came".to_owned()))
 }

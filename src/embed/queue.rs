@@ -65,8 +65,8 @@ impl Drop for Queue {
 }
 
 impl Embedder for Queue {
-    fn identity(&self) -> ModelIdentity {
-        self.shared.identity.clone()
+    fn identity(&self) -> Option<ModelIdentity> {
+        Some(self.shared.identity.clone())
     }
 
     fn embed_documents(

@@ -29,7 +29,8 @@ impl Service {
     /// Whatever the store says.
     pub async fn open_space(&self) -> Result<Option<SpaceId>, StoreError> {
         let Some(embedder) = &self.embedder else { return Ok(None) };
-        let space = self.store.space(embedder.identity(), self.clock.now()).await?;
+        let Some(identity) = embedder.identity() else { return Ok(None) };
+        let space = self.store.space(identity, self.clock.now()).await?;
         Ok(Some(*self.space.get_or_init(|| space)))
     }
 

@@ -205,7 +205,8 @@ impl Service {
     }
 
     fn languages(&self) -> Languages {
-        self.embedder.as_ref().map_or(Languages::All, |embedder| embedder.identity().languages)
+        let identity = self.embedder.as_ref().and_then(|embedder| embedder.identity());
+        identity.map_or(Languages::All, |identity| identity.languages)
     }
 
     async fn rank(
@@ -297,7 +298,7 @@ impl Service {
     }
 
     fn chunk_range(&self, memory: &Memory, chunk: u32) -> Option<Range<usize>> {
-        let tokens_max = self.embedder.as_ref()?.identity().tokens_max;
+        let tokens_max = self.embedder.as_ref()?.identity()?.tokens_max;
         chunks(&memory.content, tokens_max).into_iter().nth(chunk as usize)
     }
 

@@ -94,7 +94,7 @@ impl Service {
         let store = self.store.report().await;
         let index = self.candidates.report();
         let embedder = self.embedder.as_ref().map(|embedder| embedder.report());
-        let model = self.embedder.as_ref().map(|embedder| embedder.identity());
+        let model = self.embedder.as_ref().and_then(|embedder| embedder.identity());
         let store_trouble = match &store {
             Ok(report) => report.trouble.clone(),
             Err(error) => Some(StoreError::to_string(error)),

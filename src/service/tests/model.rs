@@ -80,8 +80,8 @@ impl StandIn {
 }
 
 impl Embedder for StandIn {
-    fn identity(&self) -> ModelIdentity {
-        ModelIdentity {
+    fn identity(&self) -> Option<ModelIdentity> {
+        Some(ModelIdentity {
             name: "stand-in".to_owned(),
             dimension: DIMENSION,
             tokens_max: 128,
@@ -93,7 +93,7 @@ impl Embedder for StandIn {
             tokenizer_hash: "1".to_owned(),
             text_template: "1".to_owned(),
             languages: self.languages,
-        }
+        })
     }
 
     fn embed_documents(
