@@ -47,6 +47,8 @@ pub enum Command {
     Demo,
     /// Show what works, what does not and why
     Status,
+    /// Have the daemon read its configuration anew; tells what changed, or everything that is wrong
+    Reload,
     /// Store a memory (`-` reads it from standard input)
     Remember(RememberArguments),
     /// Search

@@ -35,6 +35,11 @@ pub struct StatusReport {
 }
 
 impl StatusReport {
+    /// The parts that are not well.
+    pub fn unwell(&self) -> impl Iterator<Item = &'static str> {
+        self.parts.iter().filter(|part| part.state != PartState::Ok).map(|part| part.name)
+    }
+
     /// Whether every part is well.
     pub fn is_ok(&self) -> bool {
         self.parts.iter().all(|part| part.state == PartState::Ok)
