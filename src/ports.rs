@@ -386,6 +386,14 @@ pub trait Embedder: Send + Sync {
         texts: Vec<Arc<str>>,
     ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>, EmbedError>>;
 
+    /// The same for texts that nobody waits for; an embedder with a queue puts them behind all others.
+    fn embed_backlog(
+        &self,
+        texts: Vec<Arc<str>>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>, EmbedError>> {
+        self.embed_documents(texts)
+    }
+
     /// The vector of a query.
     fn embed_query(&self, text: Arc<str>) -> BoxFuture<'_, Result<Vector, EmbedError>>;
 
