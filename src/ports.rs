@@ -248,6 +248,10 @@ pub trait Snapshot: Send + Sync {
 
     /// Sequence number of the oldest log entry kept (0: the log is whole).
     fn log_start(&self) -> u64;
+
+    /// A number that no other store has: what is derived from one store is worth nothing beside
+    /// another, even if both count the same changes.
+    fn identity(&self) -> u64;
 }
 
 /// Learns of each commit, in commit order, before it is acknowledged.
@@ -381,6 +385,14 @@ pub trait Embedder: Send + Sync {
         &self,
         texts: Vec<Arc<str>>,
     ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>, EmbedError>>;
+
+    /// The same for texts that nobody waits for; an embedder with a queue puts them behind all others.
+    fn embed_backlog(
+        &self,
+        texts: Vec<Arc<str>>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>, EmbedError>> {
+        self.embed_documents(texts)
+    }
 
     /// The vector of a query.
     fn embed_query(&self, text: Arc<str>) -> BoxFuture<'_, Result<Vector, EmbedError>>;
