@@ -262,6 +262,10 @@ pub trait Snapshot: Send + Sync {
 
     /// Sequence number of the oldest log entry kept (0: the log is whole).
     fn log_start(&self) -> u64;
+
+    /// A number that no other store has: what is derived from one store is worth nothing beside
+    /// another, even if both count the same changes.
+    fn identity(&self) -> u64;
 }
 
 /// Learns of each commit, in commit order, before it is acknowledged.

@@ -93,6 +93,10 @@ impl Snapshot for Interrupted<Arc<dyn Snapshot>> {
     fn log_start(&self) -> u64 {
         self.inner.log_start()
     }
+
+    fn identity(&self) -> u64 {
+        self.inner.identity()
+    }
 }
 
 impl Store for Interrupted<Arc<dyn Store>> {
