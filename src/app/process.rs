@@ -76,7 +76,7 @@ fn line(report: &StatusReport, last_error: Option<&str>) -> String {
         .parts
         .iter()
         .filter_map(|part| match &part.state {
-            PartState::Ok => None,
+            PartState::Ok | PartState::Off { .. } => None,
             PartState::Degraded { because, .. } => Some(format!("{}: {because}", part.name)),
         })
         .collect();
