@@ -31,5 +31,6 @@ mod sdk;
 mod secrets;
 mod skip;
 mod socket;
+mod supervised;
 mod tidy;
 mod unconnected;
