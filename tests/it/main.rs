@@ -34,3 +34,4 @@ mod socket;
 mod supervised;
 mod tidy;
 mod unconnected;
+mod units;
