@@ -2,6 +2,7 @@
 
 mod background;
 mod connect;
+mod doctor;
 mod engine;
 mod serve;
 mod signals;
@@ -30,6 +31,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         socket: arguments.socket.clone(),
         state_dir: arguments.state_dir.clone(),
     };
+    if matches!(arguments.command, Command::Doctor) {
+        return doctor::doctor(arguments, &sources);
+    }
     let loaded = match Config::load(&sources) {
         Ok(loaded) => loaded,
         Err(problems) => {
@@ -50,7 +54,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }
         Command::Demo
-        | Command::Status
+        | Command::Doctor
+        | Command::Status(_)
         | Command::Remember(_)
         | Command::Recall(_)
         | Command::Show { .. }

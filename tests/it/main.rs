@@ -16,6 +16,7 @@
 mod bridge;
 mod commands;
 mod daemon;
+mod doctor;
 mod forget;
 mod inspector;
 mod kill;
@@ -32,3 +33,4 @@ mod skip;
 mod socket;
 mod tidy;
 mod unconnected;
+mod watch;
