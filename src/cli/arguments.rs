@@ -50,6 +50,8 @@ pub enum Command {
     Status(StatusArguments),
     /// Look at every part from outside: how it is, and what to do about it
     Doctor,
+    /// Have the daemon read its configuration anew; tells what changed, or everything that is wrong
+    Reload,
     /// Store a memory (`-` reads it from standard input)
     Remember(RememberArguments),
     /// Search

@@ -79,6 +79,7 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
             return status::watch(sockets, what.interval, json).await;
         }
         Command::Status(_) => ("memory_status", requests::none(), show::status),
+        Command::Reload => ("daemon_reload", requests::none(), show::reloaded),
         Command::Remember(what) => ("memory_store", requests::remember(what)?, show::stored),
         Command::Recall(what) => ("memory_search", requests::recall(what), show::found),
         Command::List(what) => ("memory_list", requests::list(what), show::listed),

@@ -205,6 +205,23 @@ pub(super) fn restored(answer: &Value, json: bool) {
     remarks(answer);
 }
 
+/// `reload`
+pub(super) fn reloaded(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    let keys = |name| {
+        let keys: Vec<String> = items(answer, name).iter().map(text).collect();
+        if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") }
+    };
+    say(&format!("configuration {} is in force", text(&answer["generation"])));
+    say(&format!("changed: {}", keys("changed")));
+    if !items(answer, "needs_restart").is_empty() {
+        say(&format!("needs a restart: {}", keys("needs_restart")));
+    }
+    remarks(answer);
+}
+
 /// `status`
 pub(super) fn status(answer: &Value, json: bool) {
     if !as_json(answer, json) {

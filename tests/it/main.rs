@@ -25,6 +25,7 @@ mod random;
 mod readme;
 mod rebuild;
 mod recall;
+mod reload;
 mod rough;
 mod scenarios;
 mod sdk;
