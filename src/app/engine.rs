@@ -16,7 +16,7 @@ use crate::service::{Ports, Service, Settings};
 use crate::store::{RedbStore, StoreSettings};
 
 /// Directory of the derived indexes inside the data directory; may be deleted at any time.
-const INDEX_DIR: &str = "index";
+pub(super) const INDEX_DIR: &str = "index";
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 mod background;
 mod connect;
+mod doctor;
 mod engine;
 mod notify;
 mod process;
@@ -36,6 +37,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         socket: arguments.socket.clone(),
         state_dir: arguments.state_dir.clone(),
     };
+    if matches!(arguments.command, Command::Doctor) {
+        return doctor::doctor(arguments, &sources);
+    }
     // The daemon loads for itself, when signals are listened to.
     if let Command::Serve { detach } = arguments.command {
         return serve::serve(sources, detach).unwrap_or_else(failed);
@@ -60,7 +64,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         }
         Command::Serve { .. }
         | Command::Demo
-        | Command::Status
+        | Command::Doctor
+        | Command::Status(_)
         | Command::Reload
         | Command::Remember(_)
         | Command::Recall(_)

@@ -191,6 +191,11 @@ impl<'a> Daemon<'a> {
         self.home
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until it takes connections.
     pub async fn wait_until_it_answers(&self) {
         self.home.owner().await;

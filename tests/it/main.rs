@@ -16,6 +16,7 @@
 mod bridge;
 mod commands;
 mod daemon;
+mod doctor;
 mod forget;
 mod inspector;
 mod kill;
@@ -35,3 +36,4 @@ mod supervised;
 mod tidy;
 mod unconnected;
 mod units;
+mod watch;
