@@ -21,6 +21,7 @@ mod forget;
 mod inspector;
 mod kill;
 mod lifecycle;
+mod logs;
 mod random;
 mod readme;
 mod rebuild;
