@@ -16,6 +16,7 @@ pub mod embedding;
 pub mod filter;
 pub mod search;
 
+pub mod address;
 pub mod bm25;
 pub mod chunk;
 pub mod dates;

@@ -16,6 +16,8 @@
 mod bridge;
 mod commands;
 mod daemon;
+mod endpoint;
+mod endpoint_server;
 mod forget;
 mod inspector;
 mod kill;

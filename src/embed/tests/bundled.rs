@@ -7,11 +7,11 @@ use pocket_encoder::Encoder;
 use super::{assert_unit, cosine};
 use crate::domain::chunk::chunks;
 use crate::domain::embedding::{Languages, Vector};
-use crate::embed::{Queue, bundled, start};
+use crate::embed::{Choice, Queue, bundled};
 use crate::ports::Embedder;
 
 fn queue() -> Queue {
-    start("bundled", 1).unwrap()
+    super::start(Choice::Bundled, 1)
 }
 
 async fn documents(queue: &Queue, texts: &[&str]) -> Vec<Vec<Vector>> {
