@@ -89,6 +89,10 @@ tables! {
 pub(super) const META_FORMAT: &str = "format_version";
 /// When the store was made, microseconds.
 pub(super) const META_CREATED_AT: &str = "created_at";
+/// Number of the embedding space in use.
+pub(super) const META_SPACE: &str = "space";
+/// Number of the next embedding space, if one was ever made.
+pub(super) const META_NEXT_SPACE: &str = "next_space";
 /// Last sequence number given.
 pub(super) const META_SEQUENCE: &str = "sequence";
 /// Sequence number of the oldest log entry kept; 0 if none was ever trimmed.
