@@ -16,7 +16,7 @@ use crate::service::{Ports, Service, Settings};
 use crate::store::{RedbStore, StoreSettings};
 
 /// Directory of the derived indexes inside the data directory; may be deleted at any time.
-const INDEX_DIR: &str = "index";
+pub(super) const INDEX_DIR: &str = "index";
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]
@@ -161,7 +161,8 @@ fn endpoint(config: &EndpointConfig) -> Option<EndpointSettings> {
     })
 }
 
-fn service_settings(config: &Config) -> Settings {
+/// Policies and waits of the use cases, as configured.
+pub(super) fn service_settings(config: &Config) -> Settings {
     Settings {
         store_wait: config.embed.store_wait,
         recall_deadline: config.recall.deadline,

@@ -56,6 +56,7 @@ use crate::domain::limits::SCAN_PAGE;
 use crate::ports::{CommitListener, Snapshot, Store, StoreError, StoreReport};
 
 pub use migrations::FORMAT_VERSION;
+pub use open::{FILE_NAME, LOCK_NAME};
 pub use refusal::OpenError;
 pub use verify::Verified;
 

@@ -18,11 +18,11 @@ use super::migrations::{self, FORMAT_VERSION, MIGRATIONS};
 use super::refusal::{OpenError, Refusal, catch, file_error, guarded, store_error};
 
 /// The store in its directory.
-const FILE_NAME: &str = "recalld.redb";
+pub const FILE_NAME: &str = "recalld.redb";
 /// A store that is being created.
 const NEW_FILE_NAME: &str = "recalld.redb.new";
 /// Held by the process that has the store; says which one.
-const LOCK_NAME: &str = "recalld.lock";
+pub const LOCK_NAME: &str = "recalld.lock";
 
 /// Where a store lies, with the lock on it.
 #[derive(Debug)]

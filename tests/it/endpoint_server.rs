@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -21,8 +20,6 @@ pub enum Answer {
     Raw(u16, &'static str, String),
     /// Nothing; the connection stays open.
     Silence,
-    /// A list of embeddings, but only after this time.
-    Slow(Duration, usize),
     /// More bytes than anybody wants.
     Endless,
 }
@@ -157,14 +154,10 @@ fn reply(mut stream: TcpStream, answer: Answer, texts: &[String]) -> std::io::Re
             let mut rest = Vec::new();
             return stream.read_to_end(&mut rest).map(drop);
         }
-        Answer::Slow(pause, n) => {
-            std::thread::sleep(pause);
-            (200, "", list(numbered(n).into_iter().map(item).collect()))
-        }
         Answer::Endless => {
             write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n")?;
             loop {
-                stream.write_all(&[b' '; 65_536])?;
+                stream.write_all(&[b' '; 4_096])?;
             }
         }
     };

@@ -103,10 +103,10 @@ pub(super) fn start(settings: EndpointSettings, n_threads: usize, clock: Arc<dyn
     };
     let settings = Arc::new(settings);
     let breaker = Arc::new(Mutex::new(Breaker::default()));
+    let known = Mutex::new(None);
     Queue::run(plan, move |closing: &CancellationToken| {
         let requests = Requests::open(Arc::clone(&settings), closing.clone())?;
-        let first = requests.embed(&[FIRST_TEXT]).map_err(|fault| fault.error.to_string())?;
-        let dimension = first.first().map_or(0, Vec::len);
+        let dimension = learn(&requests, &known)?;
         let model = Endpoint {
             requests,
             dimension,
@@ -117,7 +117,19 @@ pub(super) fn start(settings: EndpointSettings, n_threads: usize, clock: Arc<dyn
     })
 }
 
-/// What is embedded at the first contact, to learn the dimension.
+/// Learns the dimension at the first contact; the other threads wait for it.
+fn learn(requests: &Requests, known: &Mutex<Option<usize>>) -> Result<usize, String> {
+    let mut known = lock(known);
+    if let Some(dimension) = *known {
+        return Ok(dimension);
+    }
+    let first = requests.embed(&[FIRST_TEXT]).map_err(|fault| fault.error.to_string())?;
+    let dimension = first.first().map_or(0, Vec::len);
+    *known = Some(dimension);
+    Ok(dimension)
+}
+
+/// What is embedded at the first contact.
 const FIRST_TEXT: &str = "hello";
 
 struct Endpoint {

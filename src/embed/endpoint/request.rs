@@ -74,7 +74,6 @@ impl Requests {
             Permitted { is_encrypted, allowed: Arc::from(settings.allow_private.as_slice()) };
         let client = Client::builder()
             .connect_timeout(ENDPOINT_CONNECT_WAIT)
-            .timeout(settings.timeout)
             .redirect(redirect::Policy::none())
             .no_proxy()
             .dns_resolver(resolver)
