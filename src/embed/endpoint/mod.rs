@@ -126,6 +126,7 @@ fn learn(requests: &Requests, known: &Mutex<Option<usize>>) -> Result<usize, Str
     let first = requests.embed(&[FIRST_TEXT]).map_err(|fault| fault.error.to_string())?;
     let dimension = first.first().map_or(0, Vec::len);
     *known = Some(dimension);
+    drop(known);
     Ok(dimension)
 }
 
