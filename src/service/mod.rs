@@ -7,6 +7,7 @@ pub mod forget;
 pub mod get;
 pub mod list;
 pub mod maintain;
+pub mod meaning;
 pub mod recall;
 pub mod remember;
 pub mod restore;
@@ -23,7 +24,7 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -32,7 +33,6 @@ use jiff::tz::TimeZone;
 pub use error::ServiceError;
 
 use crate::domain::decay::DecayPolicy;
-use crate::domain::embedding::SpaceId;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
 use crate::ports::{Candidates, Clock, Embedder, Ids, Meter, Store};
@@ -85,7 +85,7 @@ pub struct Service {
     ids: Arc<dyn Ids>,
     meter: Arc<dyn Meter>,
     settings: RwLock<Arc<Settings>>,
-    space: OnceLock<SpaceId>,
+    meaning: meaning::Meaning,
     usage: usage::UsageBuffer,
     backlog: tokio::sync::Notify,
     health: status::Health,
@@ -105,7 +105,7 @@ impl Service {
             ids: ports.ids,
             meter: ports.meter,
             settings: RwLock::new(Arc::new(settings)),
-            space: OnceLock::new(),
+            meaning: meaning::Meaning::default(),
             usage: usage::UsageBuffer::default(),
             backlog: tokio::sync::Notify::new(),
             health: status::Health::default(),

@@ -13,7 +13,7 @@ use recalld::embed::{self, Choice, EndpointSettings, Queue, Surroundings};
 use recalld::ports::{EmbedError, Embedder};
 use serde_json::json;
 
-use crate::daemon::eventually;
+use crate::daemon::{Home, eventually};
 use crate::endpoint_server::{Answer, Asked, Endpoint, vector};
 
 const KEY: &str = "sk-test-4711";
@@ -285,4 +285,28 @@ async fn a_key_that_others_can_read_is_not_sent() {
     let failure = queue.embed_query("x".into()).await.unwrap_err();
     assert!(failure.to_string().contains("chmod 600"), "{failure}");
     assert!(endpoint.asked().is_empty());
+}
+#[tokio::test]
+async fn a_daemon_finds_by_the_meaning_that_an_endpoint_gives() {
+    let endpoint = Endpoint::start(Answer::Floats(24));
+    let config = format!(
+        "[embed]\nmodel = \"endpoint\"\nstore_wait_ms = 10000\n[embed.endpoint]\nurl = \"{}\"\n\
+         model = \"stand-in\"\n",
+        endpoint.url
+    );
+    let home = Home::with_config(&config);
+    let daemon = home.serve().await;
+    let agent = home.agent("tester").await;
+    eventually("the model is known", async || {
+        let status = agent.must("memory_status", json!({})).await;
+        let parts = status["parts"].as_array().unwrap();
+        parts.iter().all(|part| part["state"] == "ok").then_some(())
+    })
+    .await;
+    let stored = agent.must("memory_store", json!({ "content": "The kettle is green." })).await;
+    assert_eq!(stored["memories"][0]["embedded"], json!(true), "{stored}");
+    let found = agent.must("memory_search", json!({ "query": "green kettle" })).await;
+    let reasons = found["memories"][0]["reasons"].to_string();
+    assert!(reasons.contains("vector"), "{found}");
+    assert!(daemon.stop().await.success());
 }

@@ -6,6 +6,7 @@ mod model;
 mod access;
 mod forgetting;
 mod limits;
+mod meaning;
 mod pages;
 mod requests;
 mod restoring;
