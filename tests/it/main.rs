@@ -32,6 +32,8 @@ mod sdk;
 mod secrets;
 mod skip;
 mod socket;
+mod supervised;
 mod tidy;
 mod unconnected;
+mod units;
 mod watch;
