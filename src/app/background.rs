@@ -45,6 +45,15 @@ pub(super) fn start(
             }
         }
     });
+    let (backing_up, token) = (Arc::clone(engine), stop.clone());
+    tasks.spawn(async move {
+        while wait(&token, UPKEEP_EVERY).await {
+            tokio::select! {
+                () = token.cancelled() => {}
+                () = back_up(&backing_up) => {}
+            }
+        }
+    });
     let (upkeep, token) = (Arc::clone(engine), stop.clone());
     tasks.spawn(async move {
         while wait(&token, UPKEEP_EVERY).await {
@@ -119,6 +128,19 @@ async fn embed_late(engine: &Engine) {
         // Either it is time, or a memory was just stored without vectors; both lead to a look.
         let grew = tokio::time::timeout(pause, engine.service.backlog_grew()).await;
         tracing::trace!(grew = grew.is_ok(), "look for memories without vectors");
+    }
+}
+
+async fn back_up(engine: &Engine) {
+    match engine.service.back_up_if_due().await {
+        Ok(None) => {}
+        Ok(Some(made)) => tracing::info!(
+            path = %made.path.display(),
+            n_items = made.n_memories,
+            n_bytes = made.n_bytes,
+            "backup made"
+        ),
+        Err(error) => tracing::error!(%error, "backup failed"),
     }
 }
 

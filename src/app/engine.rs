@@ -12,11 +12,14 @@ use crate::domain::embedding::SpaceId;
 use crate::embed::{self, Queue};
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{Candidates as _, Clock, Embedder, Meter, ParityReport, Store};
+use crate::service::backup::BackupPolicy;
 use crate::service::{Ports, Service, Settings};
-use crate::store::{RedbStore, StoreSettings};
+use crate::store::{RedbBackups, RedbStore, StoreSettings};
 
 /// Directory of the derived indexes inside the data directory; may be deleted at any time.
-const INDEX_DIR: &str = "index";
+pub(super) const INDEX_DIR: &str = "index";
+/// Directory of the backups inside the data directory, unless the configuration names another.
+const BACKUP_DIR: &str = "backups";
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]
@@ -57,6 +60,10 @@ impl Engine {
         let service = Service::new(
             Ports {
                 store: store.clone(),
+                backups: Arc::new(RedbBackups::new(
+                    Arc::clone(&store),
+                    backup_dir(state_dir, config),
+                )),
                 candidates: index.clone(),
                 embedder: embedder.clone().map(|queue| queue as Arc<dyn Embedder>),
                 clock: Arc::clone(&clock),
@@ -119,6 +126,11 @@ impl Engine {
     }
 }
 
+/// The usual place of backups.
+pub(super) fn backup_dir(state_dir: &Path, config: &Config) -> PathBuf {
+    config.backup.dir.clone().unwrap_or_else(|| state_dir.join(BACKUP_DIR))
+}
+
 fn open_index(state_dir: &Path, config: &Config, clock: Arc<dyn Clock>) -> Arc<EmbeddedIndex> {
     let settings = IndexSettings {
         graph_from: config.index.graph_from,
@@ -148,6 +160,7 @@ fn service_settings(config: &Config) -> Settings {
         decay: config.decay.clone(),
         agent_grace: config.forget.agent_grace,
         erase_within: config.forget.erase_within,
+        backup: BackupPolicy { every: config.backup.every, keep: config.backup.keep },
         zone: jiff::tz::TimeZone::system(),
     }
 }

@@ -23,6 +23,7 @@ pub mod redaction;
 pub mod text;
 pub mod when;
 
+pub mod backup;
 pub mod budget;
 pub mod decay;
 pub mod excerpt;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 
 use super::Service;
+use super::backup::BackupReport;
 use crate::domain::embedding::{Languages, ModelIdentity};
 use crate::ports::{EmbedderReport, IndexReport, StoreError, StoreReport};
 
@@ -22,6 +23,8 @@ pub struct StatusReport {
     pub parts: Vec<PartStatus>,
     /// The store; `None` if it could not answer.
     pub store: Option<StoreReport>,
+    /// Its backups.
+    pub backup: BackupReport,
     /// The indexes.
     pub index: IndexReport,
     /// The model.
@@ -44,7 +47,7 @@ impl StatusReport {
 /// One part of the daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartStatus {
-    /// `store`, `text`, `vectors` or `model`.
+    /// `store`, `backup`, `text`, `vectors` or `model`.
     pub name: &'static str,
     /// How it is.
     pub state: PartState,
@@ -99,6 +102,7 @@ impl Service {
             Ok(report) => report.trouble.clone(),
             Err(error) => Some(StoreError::to_string(error)),
         };
+        let (backup, backup_trouble) = self.backup_report(now).await;
         let text_trouble = (!index.text.ready).then(|| index.text.detail.clone());
         let vector_trouble = match (&self.embedder, index.vectors.ready) {
             (None, _) => Some("no embedding model is configured: search is by words".to_owned()),
@@ -116,12 +120,14 @@ impl Service {
             now,
             parts: vec![
                 self.health.state("store", store_trouble, now),
+                self.health.state("backup", backup_trouble, now),
                 self.health.state("text", text_trouble, now),
                 self.health.state("vectors", vector_trouble, now),
                 self.health.state("model", model_trouble, now),
             ],
             notes: notes(model.as_ref(), &index),
             store: store.ok(),
+            backup,
             index,
             model,
             embedder,
