@@ -92,13 +92,19 @@ impl Engine {
         self.store.watch_fatal()
     }
 
-    /// Compares the indexes with the store and repairs what differs.
+    /// Compares the indexes with the store and repairs what differs; `status` tells of it.
     ///
     /// # Errors
     /// Whatever the store or the index says.
     pub async fn compare_indexes(&self) -> anyhow::Result<ParityReport> {
-        let snapshot = self.store.snapshot().await.context("read the store")?;
-        self.index.check(&snapshot).await.context("compare the indexes with the store")
+        let compare = async {
+            let snapshot = self.store.snapshot().await.context("read the store")?;
+            self.index.check(&snapshot).await.context("compare the indexes with the store")
+        };
+        let found = compare.await;
+        let told = found.as_ref().map(Clone::clone).map_err(|error| format!("{error:#}"));
+        self.service.note_comparison(told);
+        found
     }
 
     /// Whether the text index was lost and waits to be made anew by a comparison.

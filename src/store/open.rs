@@ -193,11 +193,9 @@ fn look(dir: &Path, path: &Path, settings: StoreSettings) -> Result<(), OpenErro
 fn bring_up_to_date(database: &Database, path: &Path) -> Result<(), OpenError> {
     let from = guarded_version(database).map_err(|error| error.into_open_error(path, path))?;
     refuse_newer(path, from)?;
-    migrations::migrate(database, from, MIGRATIONS).map_err(|source| OpenError::Migration {
-        path: path.to_owned(),
-        from,
-        source,
-    })
+    migrations::migrate(database, from, MIGRATIONS)
+        .and_then(|()| migrations::identify(database))
+        .map_err(|source| OpenError::Migration { path: path.to_owned(), from, source })
 }
 
 fn refuse_newer(path: &Path, found: u32) -> Result<(), OpenError> {

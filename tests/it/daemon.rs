@@ -50,9 +50,14 @@ impl Home {
     /// With this configuration file.
     pub fn with_config(config: &str) -> Self {
         let mut home = Self::new();
-        config.clone_into(&mut home.config);
-        fs::write(home.path("config.toml"), &home.config).unwrap();
+        home.configure(config);
         home
+    }
+
+    /// Gives the daemons that start from now on this configuration file.
+    pub fn configure(&mut self, config: &str) {
+        config.clone_into(&mut self.config);
+        fs::write(self.path("config.toml"), config).unwrap();
     }
 
     /// A warning or error of the log that holds this text is part of the test.
@@ -172,7 +177,12 @@ pub struct Daemon<'a> {
     child: Child,
 }
 
-impl Daemon<'_> {
+impl<'a> Daemon<'a> {
+    /// Where it lives.
+    pub fn home(&self) -> &'a Home {
+        self.home
+    }
+
     /// Waits until it takes connections.
     pub async fn wait_until_it_answers(&self) {
         self.home.owner().await;

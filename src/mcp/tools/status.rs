@@ -10,7 +10,8 @@ use super::{Call, Outcome};
 use crate::domain::identity::Caller;
 use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
-use crate::service::status::{PartState, PartStatus, StatusReport};
+use crate::ports::ParityReport;
+use crate::service::status::{Comparison, PartState, PartStatus, StatusReport};
 
 pub(super) const NAME: &str = "memory_status";
 
@@ -68,6 +69,9 @@ pub(in crate::mcp) fn facts(
         let waiting = json!({"ready": embedder.ready, "n_waiting": embedder.n_waiting});
         put(&mut facts, "embedder", waiting);
     }
+    if let Some(comparison) = &report.comparison {
+        put(&mut facts, "parity", parity(comparison, caller));
+    }
     put(&mut facts, "n_connections", n_connections);
     let counters: JsonObject =
         report.counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
@@ -78,9 +82,30 @@ pub(in crate::mcp) fn facts(
     facts
 }
 
+/// The last comparison of the indexes with the store; counts go over all namespaces.
+fn parity(comparison: &Comparison, caller: &Caller) -> JsonObject {
+    let mut value = JsonObject::new();
+    put(&mut value, "compared_at", comparison.at.to_string());
+    match &comparison.found {
+        Ok(ParityReport { n_compared, n_missing, n_surplus, n_different }) => {
+            let n_repaired = n_missing + n_surplus + n_different;
+            put(&mut value, "agrees", n_repaired == 0);
+            if caller.is_owner() {
+                put(&mut value, "n_compared", *n_compared);
+                put(&mut value, "n_repaired", n_repaired);
+            }
+        }
+        Err(error) => put(&mut value, "error", error.as_str()),
+    }
+    value
+}
+
 fn part(part: &PartStatus) -> Value {
     match &part.state {
         PartState::Ok => json!({"name": part.name, "state": "ok"}),
+        PartState::Off { because } => {
+            json!({"name": part.name, "state": "off", "because": because})
+        }
         PartState::Degraded { since, because } => json!({
             "name": part.name,
             "state": "degraded",
