@@ -14,7 +14,7 @@ use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{Candidates as _, Clock, Embedder, Meter, ParityReport, Store};
 use crate::service::backup::BackupPolicy;
 use crate::service::{Ports, Service, Settings};
-use crate::store::{RedbBackups, RedbStore, StoreSettings};
+use crate::store::{OpenError, RedbBackups, RedbStore, StoreSettings, newest_backup};
 
 /// Directory of the derived indexes inside the data directory; may be deleted at any time.
 pub(super) const INDEX_DIR: &str = "index";
@@ -52,6 +52,7 @@ impl Engine {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let store_settings = StoreSettings { cache_bytes: config.store.cache_bytes };
         let store = RedbStore::open(state_dir, store_settings, clock.now())
+            .map_err(|error| advised(error, &backup_dir(state_dir, config)))
             .with_context(|| format!("open the store in {}", state_dir.display()))?;
         let store = Arc::new(store);
         let index = open_index(state_dir, config, Arc::clone(&clock));
@@ -130,6 +131,21 @@ impl Engine {
         self.index.close();
         self.store.close();
     }
+}
+
+/// What cannot be opened because it is damaged, with the way out.
+fn advised(error: OpenError, backups: &Path) -> anyhow::Error {
+    if !matches!(error, OpenError::Damaged { .. }) {
+        return error.into();
+    }
+    let newest = newest_backup(backups).map_or_else(
+        || format!("there is no backup in {}", backups.display()),
+        |backup| format!("the newest is {} of {}", backup.path.display(), backup.created_at),
+    );
+    anyhow::anyhow!(
+        "{error}; it was left as it is. Put a backup in its place with `recalld restore FILE`: {newest} \
+         (`recalld verify FILE` proves one)"
+    )
 }
 
 /// The usual place of backups.

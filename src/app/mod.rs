@@ -3,6 +3,7 @@
 mod background;
 mod connect;
 mod engine;
+mod offline;
 mod serve;
 mod signals;
 
@@ -23,6 +24,10 @@ const EXIT_CONFIG: u8 = 78;
 pub fn run(arguments: &Arguments) -> ExitCode {
     if let Command::Completions { shell } = arguments.command {
         return cli::completions(shell);
+    }
+    telemetry::log_panics();
+    if let Command::Verify { file } = &arguments.command {
+        return offline::verify(file, arguments.json);
     }
     let sources = Sources {
         environment: Environment::new(std::env::vars_os(), rustix::process::geteuid().as_raw()),
@@ -49,6 +54,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             });
             Ok(ExitCode::SUCCESS)
         }
+        Command::Restore { file } => Ok(offline::restore(&loaded, file, arguments.json)),
         Command::Demo
         | Command::Status
         | Command::Remember(_)
@@ -57,7 +63,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::List(_)
         | Command::Update(_)
         | Command::Forget(_)
-        | Command::Restore { .. }
+        | Command::Unforget { .. }
+        | Command::Backup { .. }
+        | Command::Verify { .. }
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),
     };

@@ -117,6 +117,8 @@ impl Service {
         let mut trouble = self.backup_trouble.lock().as_ref().map(|(_, reason)| reason.clone());
         let known = match self.backups.list().await {
             Ok(known) => known,
+            // That is the store's own trouble.
+            Err(BackupError::Store(_)) => Vec::new(),
             Err(error) => {
                 trouble = trouble.or_else(|| Some(error.to_string()));
                 Vec::new()

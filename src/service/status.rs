@@ -134,6 +134,12 @@ impl Service {
             Err(error) => Some(StoreError::to_string(error)),
         };
         let (backup, backup_trouble) = self.backup_report(now).await;
+        let backup_part = match (backup_trouble, backup.next) {
+            (None, None) => {
+                off("backup", "no backup is made on schedule: `backup.every_hours` is 0")
+            }
+            (trouble, _) => self.health.state("backup", trouble, now),
+        };
         let text_trouble = (!index.text.ready).then(|| index.text.detail.clone());
         let vector_trouble = (!index.vectors.ready).then(|| index.vectors.detail.clone());
         let [vectors, model_part] = match &embedder {
@@ -155,7 +161,7 @@ impl Service {
             now,
             parts: vec![
                 self.health.state("store", store_trouble, now),
-                self.health.state("backup", backup_trouble, now),
+                backup_part,
                 self.health.state("text", text_trouble, now),
                 vectors,
                 model_part,

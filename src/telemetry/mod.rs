@@ -7,6 +7,8 @@
 mod counters;
 mod histogram;
 mod logging;
+mod panics;
 
 pub use counters::Counters;
 pub use logging::{LogSettings, TelemetryError, install};
+pub use panics::log_panics;

@@ -1,5 +1,6 @@
 //! The tools, one a file: a definition by hand and a function from arguments to a reply.
 
+mod backup;
 mod forget;
 mod get;
 mod list;
@@ -47,7 +48,12 @@ pub(super) fn all() -> &'static [Tool] {
 /// Whether there is a tool of this name for this caller.
 pub(super) fn is_for(name: &str, caller: &Caller) -> bool {
     let is_listed = all().iter().any(|tool| tool.name == name);
-    is_listed || (name == restore::NAME && caller.is_owner())
+    is_listed || (for_the_person(name) && caller.is_owner())
+}
+
+/// Tools that no list shows, since no agent can use them.
+fn for_the_person(name: &str) -> bool {
+    matches!(name, restore::NAME | backup::NAME)
 }
 
 /// One call of a tool.
@@ -80,6 +86,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         forget::NAME => forget::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
+        backup::NAME => backup::run(call, arguments).await,
         status::NAME => status::run(call, arguments).await,
         _ => return None,
     })

@@ -20,7 +20,7 @@ use super::super::forget::ForgottenRecord;
 use super::super::refusal::catch_text;
 use super::super::tables::{
     ERASURES, FORGOTTEN, FORGOTTEN_VERSIONS, MEMORIES, META, META_CREATED_AT, META_FORMAT,
-    META_SEQUENCE, TableVisitor, meta, visit_tables,
+    META_IDENTITY, META_SEQUENCE, TableVisitor, meta, visit_tables,
 };
 use super::super::{StoreSettings, open};
 use super::inspect::{self, InspectError};
@@ -133,6 +133,11 @@ fn fill(snapshot: &ReadTransaction, path: &Path, now: Timestamp) -> StoreResult<
     let mut database = open::builder(settings).create(path)?;
     visit_tables(&mut Copy { from: snapshot, to: &database })?;
     settle_forgotten(&database, now)?;
+    let mut last = database.begin_write()?;
+    // What is made of it is another store than the one that goes on.
+    last.open_table(META)?.remove(META_IDENTITY)?;
+    last.set_durability(Durability::Immediate).map_err(super::durability_error)?;
+    last.commit()?;
     // Freed pages go, so that the file is as small as it can be.
     database.compact().map_err(|error| StoreError::Io(error.to_string()))?;
     let mut last = database.begin_write()?;

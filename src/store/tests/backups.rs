@@ -30,7 +30,7 @@ async fn make(f: &Fixture, second: i64) -> Backup {
 /// A store with vectors, versions, links, tags and something forgotten.
 async fn filled() -> (Fixture, Vec<MemoryId>) {
     let f = Fixture::new();
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     let mut ids = Vec::new();
     for n in 0..60_u16 {
         let mut new = f.fact(&format!("memory {n} 乌龙茶 {}", "x".repeat(usize::from(n) * 20)));
@@ -82,7 +82,7 @@ async fn a_restored_backup_is_the_store_as_it_was() {
     let store = open(dir.path());
     assert_eq!(everything(&store).await, before);
     assert_eq!(store.verify().await.unwrap().violations, Vec::<String>::new());
-    let space = store.space(model("m"), at(9)).await.unwrap();
+    let space = store.space(model("m"), Vec::new(), at(9)).await.unwrap();
     let vectors = store.snapshot().await.unwrap().scan_vectors(space, None, 99).await.unwrap();
     assert_eq!(vectors, f.snapshot().await.scan_vectors(space, None, 99).await.unwrap());
     assert_eq!(vectors.len(), 20);
