@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::engine::INDEX_DIR;
 use crate::cli;
@@ -23,8 +23,8 @@ pub(super) fn verify(file: &Path, json: bool) -> ExitCode {
     match verify_backup(file) {
         Ok(backup) if json => {
             let mut answer = described(&backup);
-            answer["sound"] = true.into();
-            cli::say(&format!("{answer:#}"));
+            answer.insert("sound".to_owned(), true.into());
+            cli::say(&format!("{:#}", Value::Object(answer)));
             ExitCode::SUCCESS
         }
         Ok(backup) => {
@@ -112,25 +112,27 @@ fn summary(backup: &Backup) -> String {
     format!("{} memories as of {}", backup.n_memories, backup.created_at)
 }
 
-fn described(backup: &Backup) -> serde_json::Value {
-    json!({
-        "path": backup.path.to_string_lossy(),
-        "created_at": backup.created_at.to_string(),
-        "n_bytes": backup.n_bytes,
-        "n_memories": backup.n_memories,
-        "n_forgotten": backup.n_forgotten,
-    })
+fn described(backup: &Backup) -> Map<String, Value> {
+    let facts = [
+        ("path", json!(backup.path.to_string_lossy())),
+        ("created_at", json!(backup.created_at.to_string())),
+        ("n_bytes", json!(backup.n_bytes)),
+        ("n_memories", json!(backup.n_memories)),
+        ("n_forgotten", json!(backup.n_forgotten)),
+    ];
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn answer(restored: &Restored) -> serde_json::Value {
+fn answer(restored: &Restored) -> Value {
     let mut answer = described(&restored.backup);
     if let Some(kept) = &restored.kept_as {
-        answer["kept_as"] = kept.to_string_lossy().into();
+        answer.insert("kept_as".to_owned(), json!(kept.to_string_lossy()));
     }
-    match &restored.forgets {
-        Forgets::NoStore => {}
-        Forgets::Applied(n_applied) => answer["n_forgotten_again"] = (*n_applied).into(),
-        Forgets::Unknown(reason) => answer["forgets_unknown"] = reason.as_str().into(),
-    }
-    answer
+    let (name, value) = match &restored.forgets {
+        Forgets::NoStore => ("n_forgotten_again", json!(0)),
+        Forgets::Applied(n_applied) => ("n_forgotten_again", json!(n_applied)),
+        Forgets::Unknown(reason) => ("forgets_unknown", json!(reason)),
+    };
+    answer.insert(name.to_owned(), value);
+    Value::Object(answer)
 }

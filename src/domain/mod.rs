@@ -16,6 +16,7 @@ pub mod embedding;
 pub mod filter;
 pub mod likeness;
 pub mod search;
+pub mod transfer;
 
 pub mod bm25;
 pub mod chunk;

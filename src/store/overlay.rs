@@ -40,29 +40,95 @@ impl Overlay {
     fn written(&self) -> MutexGuard<'_, Written> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Reads what the file holds, and zeros behind `file_len`.
-    fn read_file(&self, offset: u64, out: &mut [u8], file_len: u64) -> io::Result<()> {
-        let n_there = usize::try_from(file_len.saturating_sub(offset)).unwrap_or(usize::MAX);
+impl Written {
+    /// What the file holds, zeros behind `file_len`, and over both what was written.
+    fn read(&self, file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.check(offset, out.len())?;
+        self.read_file(file, offset, out)?;
+        if self.blocks.is_empty() {
+            return Ok(());
+        }
+        for Piece { block, start, from, n_bytes } in pieces(offset, out.len()) {
+            let Some(block) = self.blocks.get(&block) else { continue };
+            let source = block.get(start..start + n_bytes).ok_or_else(out_of_bounds)?;
+            out.get_mut(from..from + n_bytes).ok_or_else(out_of_bounds)?.copy_from_slice(source);
+        }
+        Ok(())
+    }
+
+    fn read_file(&self, file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let n_there = usize::try_from(self.file_len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let (there, beyond) = out.split_at_mut(n_there.min(out.len()));
         beyond.fill(0);
-        self.file.read_exact_at(there, offset)
+        file.read_exact_at(there, offset)
+    }
+
+    fn write(&mut self, file: &File, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check(offset, data.len())?;
+        for Piece { block, start, from, n_bytes } in pieces(offset, data.len()) {
+            let mut whole = if let Some(whole) = self.blocks.remove(&block) {
+                whole
+            } else {
+                let mut whole = Box::new([0; BLOCK]);
+                self.read_file(file, block * BLOCK as u64, &mut whole[..])?;
+                whole
+            };
+            let target = whole.get_mut(start..start + n_bytes).ok_or_else(out_of_bounds)?;
+            target.copy_from_slice(data.get(from..from + n_bytes).ok_or_else(out_of_bounds)?);
+            self.blocks.insert(block, whole);
+        }
+        Ok(())
+    }
+
+    fn set_len(&mut self, len: u64) {
+        if len < self.len {
+            // What is cut off must be zeros if the length grows again.
+            drop(self.blocks.split_off(&len.div_ceil(BLOCK as u64)));
+            if let Some(block) = self.blocks.get_mut(&(len / BLOCK as u64)) {
+                let n_kept = usize::try_from(len % BLOCK as u64).unwrap_or(0);
+                block.iter_mut().skip(n_kept).for_each(|byte| *byte = 0);
+            }
+        }
+        self.len = len;
+        self.file_len = self.file_len.min(len);
+    }
+
+    fn check(&self, offset: u64, n_bytes: usize) -> io::Result<()> {
+        let end = offset.checked_add(n_bytes as u64).filter(|end| *end <= self.len);
+        end.map(|_| ()).ok_or_else(out_of_bounds)
     }
 }
 
-/// The blocks that `n_bytes` from `offset` on touch, each with the part of it and the part of the
-/// bytes that belong together: (block, first byte in it, first byte of ours, number of bytes).
-fn pieces(offset: u64, n_bytes: usize) -> impl Iterator<Item = (u64, usize, usize, usize)> {
-    let mut done = 0;
+/// Bytes of one block.
+struct Piece {
+    /// Which block.
+    block: u64,
+    /// The first of its bytes that is meant.
+    start: usize,
+    /// Where the bytes lie in the buffer of the caller.
+    from: usize,
+    /// How many.
+    n_bytes: usize,
+}
+
+/// The blocks that `n_bytes` from `offset` on touch.
+fn pieces(offset: u64, n_bytes: usize) -> impl Iterator<Item = Piece> {
+    let mut from = 0;
     std::iter::from_fn(move || {
-        if done == n_bytes {
+        if from == n_bytes {
             return None;
         }
-        let at = offset + done as u64;
+        let at = offset + from as u64;
         let start = usize::try_from(at % BLOCK as u64).unwrap_or(0);
-        let n_piece = (BLOCK - start).min(n_bytes - done);
-        let piece = (at / BLOCK as u64, start, done, n_piece);
-        done += n_piece;
+        let piece = Piece {
+            block: at / BLOCK as u64,
+            start,
+            from,
+            n_bytes: (BLOCK - start).min(n_bytes - from),
+        };
+        from += piece.n_bytes;
         Some(piece)
     })
 }
@@ -77,36 +143,11 @@ impl StorageBackend for Overlay {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let written = self.written();
-        let end = offset.checked_add(out.len() as u64).ok_or_else(out_of_bounds)?;
-        if end > written.len {
-            return Err(out_of_bounds());
-        }
-        self.read_file(offset, out, written.file_len)?;
-        if written.blocks.is_empty() {
-            return Ok(());
-        }
-        for (block, start, from, n_bytes) in pieces(offset, out.len()) {
-            let Some(block) = written.blocks.get(&block) else { continue };
-            let source = block.get(start..start + n_bytes).ok_or_else(out_of_bounds)?;
-            out.get_mut(from..from + n_bytes).ok_or_else(out_of_bounds)?.copy_from_slice(source);
-        }
-        Ok(())
+        self.written().read(&self.file, offset, out)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let mut written = self.written();
-        if len < written.len {
-            // What is cut off must be zeros if the length grows again.
-            let whole = len.div_ceil(BLOCK as u64);
-            drop(written.blocks.split_off(&whole));
-            if let Some(block) = written.blocks.get_mut(&(len / BLOCK as u64)) {
-                let kept = usize::try_from(len % BLOCK as u64).unwrap_or(0);
-                block.iter_mut().skip(kept).for_each(|byte| *byte = 0);
-            }
-        }
-        written.len = len;
-        written.file_len = written.file_len.min(len);
+        self.written().set_len(len);
         Ok(())
     }
 
@@ -115,23 +156,7 @@ impl StorageBackend for Overlay {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let mut written = self.written();
-        let end = offset.checked_add(data.len() as u64).ok_or_else(out_of_bounds)?;
-        if end > written.len {
-            return Err(out_of_bounds());
-        }
-        let file_len = written.file_len;
-        for (number, start, from, n_bytes) in pieces(offset, data.len()) {
-            if !written.blocks.contains_key(&number) {
-                let mut block = Box::new([0; BLOCK]);
-                self.read_file(number * BLOCK as u64, &mut block[..], file_len)?;
-                written.blocks.insert(number, block);
-            }
-            let Some(block) = written.blocks.get_mut(&number) else { return Err(out_of_bounds()) };
-            let target = block.get_mut(start..start + n_bytes).ok_or_else(out_of_bounds)?;
-            target.copy_from_slice(data.get(from..from + n_bytes).ok_or_else(out_of_bounds)?);
-        }
-        Ok(())
+        self.written().write(&self.file, offset, data)
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::daemon::{Agent, Home};
+use crate::daemon::{Agent, Home, eventually};
 use crate::random::Random;
 use crate::skip::skip;
 
@@ -49,6 +49,11 @@ fn assert_no_panic(message: &str) {
 
 fn path_text(path: &Path) -> &str {
     path.to_str().unwrap()
+}
+
+/// A home whose daemon makes no vectors, which takes most of the time elsewhere.
+fn quick() -> Home {
+    Home::with_config("[embed]\nmodel = \"none\"\n")
 }
 
 /// Every memory by id: content and version.
@@ -107,7 +112,7 @@ async fn write(home: &Home, writer: usize, stop: &AtomicBool, known: &Mutex<Ackn
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_made_while_four_writers_go_on_holds_all_that_was_acknowledged() {
-    let home = Home::new();
+    let home = quick();
     let daemon = home.serve().await;
     let known = Mutex::new(Acknowledged::default());
     let stop = AtomicBool::new(false);
@@ -134,13 +139,13 @@ async fn a_backup_made_while_four_writers_go_on_holds_all_that_was_acknowledged(
     assert_eq!(verified["sound"], true, "{verified}");
     assert_eq!(verified["n_memories"], made["n_memories"]);
     // A daemon that runs elsewhere does not care.
-    let fresh = Home::new();
+    let fresh = quick();
     let restored = json(&fresh, &["restore", path_text(&file)]);
     assert_eq!(restored["n_memories"], made["n_memories"], "{restored}");
     let _fresh_daemon = fresh.serve().await;
     let found = everything(&fresh.owner().await).await;
     assert_eq!(json!(found.len()), made["n_memories"]);
-    let ever = &known.lock().unwrap().ever;
+    let ever = known.into_inner().unwrap().ever;
     for (id, memory) in &found {
         assert!(ever[id].contains(memory), "{id} is {memory:?}, which nobody ever wrote");
     }
@@ -167,7 +172,7 @@ async fn backed_up(home: &Home) -> String {
 
 #[tokio::test]
 async fn a_damaged_backup_is_never_restored_and_the_live_store_stays_as_it_is() {
-    let home = Home::new();
+    let home = quick();
     let backup = backed_up(&home).await;
     assert!(backup.contains("/state/backups/recalld-"), "{backup}");
     let store = home.state().join("recalld.redb");
@@ -215,7 +220,7 @@ async fn a_damaged_backup_is_never_restored_and_the_live_store_stays_as_it_is() 
 
 #[tokio::test]
 async fn a_restored_store_forgets_what_was_forgotten_since_and_is_found_by_its_own_words() {
-    let home = Home::new();
+    let home = quick();
     let backup = backed_up(&home).await;
     let daemon = home.serve().await;
     let agent = home.agent("a").await;
@@ -244,7 +249,7 @@ async fn a_restored_store_forgets_what_was_forgotten_since_and_is_found_by_its_o
 
 #[tokio::test]
 async fn a_restoration_that_is_killed_leaves_the_old_store_or_the_restored_one() {
-    let home = Home::new();
+    let home = quick();
     let backup = backed_up(&home).await;
     let daemon = home.serve().await;
     home.agent("a").await.store("Locker 20 came later").await;
@@ -268,8 +273,8 @@ async fn a_restoration_that_is_killed_leaves_the_old_store_or_the_restored_one()
     }
 }
 
-/// Runs the daemon on a store that it must refuse; gives what it said.
-fn refused(home: &Home) -> Option<Output> {
+/// Runs the daemon on a damaged store; gives what it said if it was refused.
+async fn refused(home: &Home) -> Option<Output> {
     let mut serving = home
         .command(&["serve"])
         .env("RECALLD_LOG", "info")
@@ -278,24 +283,23 @@ fn refused(home: &Home) -> Option<Output> {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    for _ in 0..6_000 {
-        if serving.try_wait().unwrap().is_some() {
-            return Some(serving.wait_with_output().unwrap());
-        }
-        if home.socket().exists() {
-            serving.kill().unwrap();
-            serving.wait().unwrap();
-            fs::remove_file(home.socket()).unwrap();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    let is_refused = eventually("it serves or ends", async || {
+        let is_over = serving.try_wait().unwrap().is_some();
+        (is_over || home.socket().exists()).then_some(is_over)
+    })
+    .await;
+    if is_refused {
+        return Some(serving.wait_with_output().unwrap());
     }
-    panic!("it neither serves nor ends");
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+    fs::remove_file(home.socket()).unwrap();
+    None
 }
 
 #[tokio::test]
 async fn a_damaged_store_is_refused_in_one_clear_error_and_left_as_it_is() {
-    let home = Home::new();
+    let home = quick();
     let backup = backed_up(&home).await;
     let store = home.state().join("recalld.redb");
     let whole = fs::read(&store).unwrap();
@@ -307,7 +311,7 @@ async fn a_damaged_store_is_refused_in_one_clear_error_and_left_as_it_is() {
         let place = usize::try_from(random.below(range)).unwrap();
         bytes[place] ^= 1 << random.below(8);
         fs::write(&store, &bytes).unwrap();
-        let Some(output) = refused(&home) else { continue };
+        let Some(output) = refused(&home).await else { continue };
         n_refused += 1;
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{message}");
@@ -346,7 +350,7 @@ impl Drop for SmallDisk<'_> {
 
 #[tokio::test]
 async fn a_full_disk_ends_a_backup_and_nothing_else() {
-    let home = Home::new().expect_log("No space left");
+    let home = quick().expect_log("No space left");
     let dir = home.path("small");
     let Some(_disk) = SmallDisk::mount(&dir) else {
         return skip("a_full_disk_ends_a_backup", "no tmpfs can be mounted here");
@@ -368,8 +372,7 @@ async fn a_full_disk_ends_a_backup_and_nothing_else() {
 
 #[tokio::test]
 async fn a_flip_that_is_met_at_a_read_is_an_error_and_shows_in_the_status() {
-    let home =
-        Home::new().expect_log("damaged").expect_log("defect").expect_log("reading the store");
+    let home = quick().expect_log("damaged").expect_log("defect").expect_log("reading the store");
     let daemon = home.serve().await;
     let agent = home.agent("a").await;
     let needle = "The unmistakable word of this memory is xylophonist";

@@ -37,10 +37,7 @@ pub(super) fn prove(path: &Path) -> Result<Backup, InspectError> {
     }
     let violations = catch_text(|| prove_store(file, trailer))
         .unwrap_or_else(|reason| Err(StoreError::Damaged(reason)))
-        .map_err(|error| match error {
-            StoreError::Damaged(what) => InspectError::Unsound(what),
-            other => InspectError::Unsound(other.to_string()),
-        })?;
+        .map_err(|error| InspectError::Unsound(error.to_string()))?;
     match violations.as_slice() {
         [] => Ok(trailer.backup(path)),
         [first, rest @ ..] => Err(InspectError::Unsound(match rest.len() {

@@ -10,8 +10,9 @@ mod restore;
 mod trailer;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,6 @@ use super::RedbStore;
 use super::batch::Batch;
 use super::codec::{Stored, decode, encode};
 use super::errors::Result as StoreResult;
-use super::open;
 use super::records::{Unknown, time};
 use super::snapshot::blocking;
 use super::tables::{BACKUPS, META, META_CREATED_AT, meta};
@@ -56,17 +56,17 @@ impl RedbBackups {
             return Err(BackupError::Running);
         }
         let running = Running(Arc::clone(&self.is_running));
-        let to = match to {
-            Some(to) => to,
-            None => {
-                open::make_private_dir(&self.dir).map_err(|error| BackupError::File {
-                    verb: "use",
-                    path: self.dir.clone(),
-                    reason: error.to_string(),
-                })?;
-                remove_partial(&self.dir);
-                self.dir.join(backup_name(now))
-            }
+        let to = if let Some(to) = to {
+            to
+        } else {
+            // One that is there already belongs to somebody: it stays as it is.
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.dir)
+                .map_err(|error| copy::file_error("make the directory", &self.dir, &error))?;
+            remove_partial(&self.dir);
+            self.dir.join(backup_name(now))
         };
         let snapshot = self.store.begin_read().await?;
         // Whoever asked may go away; the next one begins when this thread is done.

@@ -140,7 +140,7 @@ impl Trailer {
         let mut bytes = [0; TRAILER_BYTES];
         let is_long_enough = len >= TRAILER_BYTES as u64;
         if is_long_enough {
-            file.seek(SeekFrom::End(-(TRAILER_BYTES as i64)))?;
+            file.seek(SeekFrom::Start(len - TRAILER_BYTES as u64))?;
             file.read_exact(&mut bytes)?;
         }
         let mut rest = bytes.as_slice();
