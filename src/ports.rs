@@ -495,3 +495,20 @@ pub struct EmbedderReport {
     /// Texts waiting.
     pub n_waiting: usize,
 }
+
+/// State of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogReport {
+    /// The file it is written to beside standard error, if there is one.
+    pub file: Option<String>,
+    /// Since when and why that file is not written, if it is not.
+    pub trouble: Option<(Timestamp, String)>,
+    /// Lines dropped because the queue to the file was full.
+    pub n_dropped: u64,
+    /// Lines that could not be written to the file.
+    pub n_failed: u64,
+    /// Warnings and errors told as "repeated" instead of one by one.
+    pub n_folded: u64,
+    /// The last error: when, and which event.
+    pub last_error: Option<(Timestamp, String)>,
+}

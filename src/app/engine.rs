@@ -172,7 +172,8 @@ fn open_embedder(config: &Config) -> anyhow::Result<Option<Arc<Queue>>> {
     Ok(Some(Arc::new(queue)))
 }
 
-fn service_settings(config: &Config) -> Settings {
+/// Policies and waits of the use cases, as configured.
+pub(super) fn service_settings(config: &Config) -> Settings {
     Settings {
         store_wait: config.embed.store_wait,
         recall_deadline: config.recall.deadline,

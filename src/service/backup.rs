@@ -83,7 +83,7 @@ impl Service {
                 Some(_) | None => return Ok(None),
             }
             let made = self.backups.make(None, now).await?;
-            self.backups.prune(self.settings.backup.keep).await?;
+            self.backups.prune(self.settings().backup.keep).await?;
             Ok(Some(made))
         }
         .await;
@@ -104,7 +104,7 @@ impl Service {
     }
 
     fn next_backup(&self, known: &[Backup], now: Timestamp) -> Option<Timestamp> {
-        let every = self.settings.backup.every;
+        let every = self.settings().backup.every;
         let failed_at = self.backup_trouble.lock().as_ref().map(|(at, _)| *at);
         // One from the future was made while the clock was wrong and says nothing.
         let last = known.iter().map(|backup| backup.created_at).filter(|at| *at <= now).max();

@@ -40,9 +40,15 @@ pub struct StatusReport {
 }
 
 impl StatusReport {
+    /// The parts that are not well.
+    pub fn unwell(&self) -> impl Iterator<Item = &'static str> {
+        let unwell = |part: &&PartStatus| matches!(part.state, PartState::Degraded { .. });
+        self.parts.iter().filter(unwell).map(|part| part.name)
+    }
+
     /// Whether every part that is switched on is well.
     pub fn is_ok(&self) -> bool {
-        !self.parts.iter().any(|part| matches!(part.state, PartState::Degraded { .. }))
+        self.unwell().next().is_none()
     }
 }
 

@@ -62,6 +62,7 @@ pub use backup::{
     Forgets, RedbBackups, RestoreError, Restored, newest_backup, restore_backup, verify_backup,
 };
 pub use migrations::FORMAT_VERSION;
+pub use open::{FILE_NAME, LOCK_NAME};
 pub use refusal::OpenError;
 pub use verify::Verified;
 

@@ -21,11 +21,11 @@ use super::refusal::{OpenError, Refusal, catch, file_error, guarded, store_error
 use crate::domain::limits::PROVEN_AT_START_BYTES_MAX;
 
 /// The store in its directory.
-pub(super) const FILE_NAME: &str = "recalld.redb";
+pub const FILE_NAME: &str = "recalld.redb";
 /// A store that is being created.
 const NEW_FILE_NAME: &str = "recalld.redb.new";
 /// Held by the process that has the store; says which one.
-const LOCK_NAME: &str = "recalld.lock";
+pub const LOCK_NAME: &str = "recalld.lock";
 
 /// Where a store lies, with the lock on it.
 #[derive(Debug)]

@@ -5,10 +5,14 @@
 //! never content of memories above TRACE, never a token.
 
 mod counters;
+mod file;
+mod fold;
 mod histogram;
+mod journal;
 mod logging;
 mod panics;
 
 pub use counters::Counters;
-pub use logging::{LogSettings, TelemetryError, install};
+pub use file::FileSettings;
+pub use logging::{Log, LogSettings, LogWorker, TelemetryError, install};
 pub use panics::log_panics;
