@@ -5,6 +5,7 @@
 //! the next start; the keys of those are named, not ignored.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -38,6 +39,9 @@ const LIVE: &[&str] = &[
     "log.file_mb",
     "log.files_keep",
 ];
+
+/// Longest time for reading the configuration and opening the log file.
+const READ_WAIT: Duration = Duration::from_secs(10);
 
 /// Where changed settings go.
 pub(super) struct Reach {
@@ -108,12 +112,13 @@ impl Reloader {
 
     async fn read_and_apply(&self) -> Result<Reloaded, Vec<String>> {
         let sources = self.sources.clone();
-        let loaded = tokio::task::spawn_blocking(move || Config::load(&sources))
-            .await
-            .map_err(|error| vec![format!("the configuration was not read: {error}")])?
-            .map_err(|problems| lines(&problems))?;
         let old = self.state().loaded.config.clone();
-        let config = in_force(&old, &loaded.config);
+        let reading = tokio::task::spawn_blocking(move || read(&sources, &old));
+        let not_read = |reason: &str| vec![format!("the configuration was not read: {reason}")];
+        let (loaded, config) = tokio::time::timeout(READ_WAIT, reading)
+            .await
+            .map_err(|_| not_read("the disk does not answer"))?
+            .map_err(|error| not_read(&error.to_string()))??;
         self.reach.log.apply(&log_settings(&config)).map_err(|error| vec![error.to_string()])?;
         self.reach.service.reconfigure(service_settings(&config));
         self.reach.mcp.send_replace(mcp_settings(&config));
@@ -180,6 +185,14 @@ impl Reloader {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What the sources say now, and what of it takes effect. Changes nothing.
+fn read(sources: &Sources, old: &Config) -> Result<(Loaded, Config), Vec<String>> {
+    let loaded = Config::load(sources).map_err(|problems| lines(&problems))?;
+    let config = in_force(old, &loaded.config);
+    log_settings(&config).check_file().map_err(|error| vec![format!("log.dir: {error}")])?;
+    Ok((loaded, config))
 }
 
 /// The new configuration as far as it takes effect without a restart, the old one for the rest.

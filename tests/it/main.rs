@@ -33,6 +33,8 @@ mod sdk;
 mod secrets;
 mod skip;
 mod socket;
+mod supervised;
 mod tidy;
 mod unconnected;
+mod units;
 mod watch;
