@@ -197,7 +197,7 @@ pub const TEXT_BUFFER_BYTES_MIN: usize = 15_000_000;
 pub const ACCESS_BUFFER_MAX: usize = 10_000;
 
 /// Log lines that wait for the log file; more are dropped and counted.
-pub const LOG_QUEUE_MAX: usize = 8_192;
+pub const LOG_QUEUE_MAX: usize = 4_096;
 
 /// Longest configuration file, bytes.
 pub const CONFIG_BYTES_MAX: usize = 1024 * 1024;

@@ -22,6 +22,7 @@ mod forget;
 mod inspector;
 mod kill;
 mod lifecycle;
+mod logs;
 mod random;
 mod readme;
 mod rebuild;
