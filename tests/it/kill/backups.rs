@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use super::ledger::{self, Known, Ledger};
 use super::{World, kill_after, writers};
-use crate::daemon::Home;
+use crate::daemon::{Home, WAIT};
 
 /// Longest time until the kill of a daemon that makes backups, milliseconds.
 const BACKUP_MS_MAX: u64 = 400;
 /// Longest time until the kill of a restore, milliseconds.
-const RESTORE_MS_MAX: u64 = 120;
+const RESTORE_MS_MAX: u64 = 300;
 /// Time for writes between a backup and its restore, milliseconds.
 const WRITE_MS: u64 = 60;
 
@@ -69,7 +69,11 @@ impl World {
         self.write_for(Duration::from_millis(WRITE_MS)).await;
         assert!(daemon.stop().await.success());
 
-        let life = Duration::from_millis(self.random.below(RESTORE_MS_MAX));
+        // One in four ends in peace, and the daemon is killed after its first start with the result.
+        let life = match self.random.below(4) {
+            0 => WAIT,
+            _ => Duration::from_millis(self.random.below(RESTORE_MS_MAX)),
+        };
         let mut restoring = run(&home, &["restore", file.to_str().unwrap()]).spawn().unwrap();
         let ended = tokio::time::timeout(life, restoring.wait()).await;
         restoring.kill().await.unwrap();
