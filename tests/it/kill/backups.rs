@@ -14,7 +14,7 @@ use crate::daemon::{Home, WAIT};
 /// Longest time until the kill of a daemon that makes backups, milliseconds.
 const BACKUP_MS_MAX: u64 = 400;
 /// Longest time until the kill of a restore, milliseconds.
-const RESTORE_MS_MAX: u64 = 300;
+const RESTORE_MS_MAX: u64 = 100;
 /// Time for writes between a backup and its restore, milliseconds.
 const WRITE_MS: u64 = 60;
 
