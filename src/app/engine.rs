@@ -11,8 +11,11 @@ use crate::config::{Config, EmbedModel};
 use crate::domain::embedding::SpaceId;
 use crate::embed::{self, Queue};
 use crate::index::{EmbeddedIndex, IndexSettings};
-use crate::ports::{Candidates as _, Clock, Embedder, Meter, ParityReport, Store};
+use crate::ports::{
+    Candidates as _, Clock, EmbedError, Embedder, IndexError, Meter, ParityReport, Store,
+};
 use crate::service::backup::BackupPolicy;
+use crate::service::meaning::OpenSpaceError;
 use crate::service::{Ports, Service, Settings};
 use crate::store::{OpenError, RedbBackups, RedbStore, StoreSettings, newest_backup};
 
@@ -76,16 +79,36 @@ impl Engine {
         Ok(Self { service: Arc::new(service), clock, store, index, embedder })
     }
 
-    /// Makes the embedding space and fills the indexes from the store. Words can be searched as soon
-    /// as the attributes are read, meaning as soon as the vectors are.
+    /// [`Self::load_words`] and [`Self::load_meaning`] side by side.
+    ///
+    /// # Errors
+    /// Those of either.
+    pub async fn load(&self) -> anyhow::Result<Option<SpaceId>> {
+        let (words, meaning) = tokio::join!(self.load_words(), self.load_meaning());
+        words.context("load the text index")?;
+        meaning.context("open the embedding space")
+    }
+
+    /// Fills the text index from the store, whatever the model does.
     ///
     /// # Errors
     /// Whatever the store says.
-    pub async fn load(&self) -> anyhow::Result<Option<SpaceId>> {
-        let space = self.service.open_space().await.context("open the embedding space")?;
-        let store: Arc<dyn Store> = self.store.clone();
-        self.index.load(store, space).await.context("load the indexes")?;
-        Ok(space)
+    pub async fn load_words(&self) -> Result<(), IndexError> {
+        self.index.load_words(self.store.clone()).await
+    }
+
+    /// Opens the space of the model, which may take as long as the model does, and reads its vectors.
+    /// `None`: meaning is switched off. May be called again, best after the model was away.
+    ///
+    /// # Errors
+    /// Whatever the model or the store says.
+    pub async fn load_meaning(&self) -> Result<Option<SpaceId>, OpenSpaceError> {
+        let Some(space) = self.service.open_space().await? else { return Ok(None) };
+        match self.index.load_vectors(self.store.clone(), space).await {
+            Ok(()) => Ok(Some(space)),
+            Err(IndexError::Store(error)) => Err(error.into()),
+            Err(error) => Err(EmbedError::Failed(error.to_string()).into()),
+        }
     }
 
     /// Tells of the first fault after which the store takes no more writes.

@@ -173,6 +173,10 @@ pub const EMBED_QUEUE_MAX: usize = 1_024;
 pub const EMBED_BATCH_MAX: usize = 32;
 /// Threads of one embedding model (each may hold its own copy of the weights).
 pub const EMBED_THREADS_MAX: usize = 16;
+/// First and longest wait before a model that was away is asked again what it is.
+pub const MODEL_RETRY_MIN: Duration = Duration::from_secs(1);
+/// See [`MODEL_RETRY_MIN`].
+pub const MODEL_RETRY_MAX: Duration = Duration::from_secs(30);
 /// Query embeddings kept in the cache.
 pub const QUERY_CACHE_MAX: usize = 512;
 /// Chunks embedded of one memory (32 KiB of English is about 95 windows of 75 words, of

@@ -8,6 +8,7 @@ pub mod forget;
 pub mod get;
 pub mod list;
 pub mod maintain;
+pub mod meaning;
 pub mod recall;
 pub mod remember;
 pub mod restore;
@@ -24,7 +25,7 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -33,7 +34,6 @@ use jiff::tz::TimeZone;
 pub use error::ServiceError;
 
 use crate::domain::decay::DecayPolicy;
-use crate::domain::embedding::SpaceId;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
 use crate::ports::{Backups, Candidates, Clock, Embedder, Ids, Meter, Store};
@@ -91,7 +91,7 @@ pub struct Service {
     ids: Arc<dyn Ids>,
     meter: Arc<dyn Meter>,
     settings: RwLock<Arc<Settings>>,
-    space: OnceLock<SpaceId>,
+    meaning: meaning::Meaning,
     usage: usage::UsageBuffer,
     backlog: tokio::sync::Notify,
     health: status::Health,
@@ -113,7 +113,7 @@ impl Service {
             ids: ports.ids,
             meter: ports.meter,
             settings: RwLock::new(Arc::new(settings)),
-            space: OnceLock::new(),
+            meaning: meaning::Meaning::default(),
             usage: usage::UsageBuffer::default(),
             backlog: tokio::sync::Notify::new(),
             health: status::Health::default(),

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::Service;
 use super::backup::BackupReport;
+use super::meaning::Reembedding;
 use crate::domain::embedding::{Languages, ModelIdentity};
 use crate::ports::{EmbedderReport, IndexReport, ParityReport, StoreError, StoreReport};
 
@@ -31,6 +32,8 @@ pub struct StatusReport {
     pub model: Option<ModelIdentity>,
     /// Its queue.
     pub embedder: Option<EmbedderReport>,
+    /// The pass that fills the space of a new model, while it is under way.
+    pub reembedding: Option<Reembedding>,
     /// The last comparison of the indexes with the store.
     pub comparison: Option<Comparison>,
     /// Counters by name.
@@ -147,7 +150,12 @@ impl Service {
             (trouble, _) => self.health.state("backup", trouble, now),
         };
         let text_trouble = (!index.text.ready).then(|| index.text.detail.clone());
-        let vector_trouble = (!index.vectors.ready).then(|| index.vectors.detail.clone());
+        let reembedding = self.reembedding();
+        let vector_trouble = match (self.meaning.open(), &reembedding) {
+            (None, _) => Some(self.meaning.trouble()),
+            (Some(_), Some(pass)) => Some(pass.to_string()),
+            (Some(_), None) => (!index.vectors.ready).then(|| index.vectors.detail.clone()),
+        };
         let [vectors, model_part] = match &embedder {
             Some(embedder) => {
                 let model_trouble = (!embedder.ready).then(|| embedder.detail.clone());
@@ -178,6 +186,7 @@ impl Service {
             index,
             model,
             embedder,
+            reembedding,
             comparison: self.health.comparison().clone(),
             counters: self.meter.snapshot(),
         }

@@ -27,6 +27,7 @@ mod random;
 mod readme;
 mod rebuild;
 mod recall;
+mod reembed;
 mod reload;
 mod rough;
 mod scenarios;

@@ -13,6 +13,7 @@ use crate::domain::identity::Caller;
 use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
 use crate::ports::{LogReport, ParityReport};
+use crate::service::meaning::Reembedding;
 use crate::service::status::{Comparison, PartState, PartStatus, StatusReport};
 
 pub(super) const NAME: &str = "memory_status";
@@ -69,6 +70,9 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
         let waiting = json!({"ready": embedder.ready, "n_waiting": embedder.n_waiting});
         put(&mut facts, "embedder", waiting);
     }
+    if let Some(pass) = &report.reembedding {
+        put(&mut facts, "reembedding", reembedding(pass));
+    }
     if let Some(comparison) = &report.comparison {
         put(&mut facts, "parity", parity(comparison, caller));
     }
@@ -83,6 +87,16 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
     }
     put(&mut facts, "notes", report.notes.clone());
     facts
+}
+
+fn reembedding(pass: &Reembedding) -> Value {
+    json!({
+        "model": pass.model,
+        "n_done": pass.n_done,
+        "n_total": pass.n_total,
+        "since": pass.since.to_string(),
+        "seconds_left": pass.left.map(|left| left.as_secs()),
+    })
 }
 
 /// The last comparison of the indexes with the store; counts go over all namespaces.

@@ -12,14 +12,15 @@ use super::model::StandIn;
 use crate::clock::{ManualClock, SeededIds};
 use crate::domain::change::RequestKey;
 use crate::domain::decay::DecayPolicy;
-use crate::domain::embedding::Languages;
+use crate::domain::embedding::{Languages, SpaceNote};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::{Access, Actor, AgentName, Caller, ReadGrant};
+use crate::domain::likeness::Likeness;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
 use crate::index::{EmbeddedIndex, IndexSettings};
-use crate::ports::{Clock as _, Ids, Measured, Meter, Store};
+use crate::ports::{Clock as _, Embedder as _, Ids, Measured, Meter, Store};
 use crate::service::backup::BackupPolicy;
 use crate::service::get::{GetRequest, Got};
 use crate::service::maintain::BacklogRound;
@@ -113,11 +114,20 @@ impl Fixture {
         Self { service, store, clock, model, index, ids, counted, dir }
     }
 
-    /// Opens the space and loads the indexes.
+    /// Opens the space and loads the indexes. The cosines of the stand-in are taken as they are.
     pub(super) async fn load(&self) {
+        let identity = self.model.identity().unwrap();
+        let space = self.store.space(identity, Vec::new(), self.clock.now()).await.unwrap();
+        let likeness = SpaceNote::Likeness(Likeness::REFERENCE);
+        self.store.note_space(space, likeness).await.unwrap();
         let space = self.service.open_space().await.unwrap();
         let store: Arc<dyn Store> = self.store.clone();
         self.index.load(store, space).await.unwrap();
+    }
+
+    /// Loads the text index alone.
+    pub(super) async fn load_words(&self) {
+        self.index.load_words(self.store.clone()).await.unwrap();
     }
 
     /// The next ids that are given.

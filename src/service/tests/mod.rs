@@ -7,6 +7,7 @@ mod access;
 mod backups;
 mod forgetting;
 mod limits;
+mod meaning;
 mod pages;
 mod requests;
 mod restoring;
