@@ -5,6 +5,7 @@
 //! never content of memories above TRACE, never a token.
 
 mod counters;
+mod events;
 mod file;
 mod fold;
 mod histogram;
@@ -12,5 +13,6 @@ mod journal;
 mod logging;
 
 pub use counters::Counters;
+pub use events::{EVENTS, LogEvent};
 pub use file::FileSettings;
 pub use logging::{Log, LogSettings, LogWorker, TelemetryError, install};

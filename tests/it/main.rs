@@ -17,6 +17,7 @@ mod bridge;
 mod commands;
 mod daemon;
 mod doctor;
+mod events;
 mod forget;
 mod inspector;
 mod kill;
