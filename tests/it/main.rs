@@ -18,6 +18,7 @@ mod bridge;
 mod commands;
 mod daemon;
 mod doctor;
+mod events;
 mod forget;
 mod inspector;
 mod kill;
