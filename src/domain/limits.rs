@@ -152,6 +152,18 @@ pub const REQUEST_KEY_BYTES_MAX: usize = 128;
 pub const HANDLE_MATCHES_MAX: usize = 32;
 /// Violations that a check of the store tells of.
 pub const VIOLATIONS_MAX: usize = 100;
+/// Rows that a backup writes in one transaction.
+pub const BACKUP_ROWS_PER_COMMIT: usize = 10_000;
+/// Page cache of a backup that is written or proven, bytes.
+pub const BACKUP_CACHE_BYTES: usize = 16 * 1024 * 1024;
+/// Backups that a store remembers besides those in its usual place; the oldest are dropped.
+pub const BACKUPS_REMEMBERED_MAX: usize = 256;
+/// Time from the start of the daemon to a backup that is overdue.
+pub const BACKUP_START_DELAY: Duration = Duration::from_mins(2);
+/// Time from a backup that failed to the next attempt.
+pub const BACKUP_RETRY: Duration = Duration::from_mins(15);
+/// Size up to which a store is read through and its checksums proven at each start, bytes.
+pub const PROVEN_AT_START_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Rows read in one step of a background pass (rebuild, load, parity).
 pub const SCAN_PAGE: usize = 500;
 

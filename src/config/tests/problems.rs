@@ -98,7 +98,11 @@ fn an_unknown_key_names_the_nearest() {
         (
             "colour = 'blue'",
             "1:1: colour",
+<<<<<<< HEAD
             "known sections: store, embed, embed.endpoint, index, recall, decay, decay.half_life_days, forget, \
+=======
+            "known sections: store, embed, index, recall, decay, decay.half_life_days, forget, backup, \
+>>>>>>> main
              server, access, log",
         ),
     ] {
