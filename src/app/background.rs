@@ -74,6 +74,15 @@ pub(super) fn start(
             }
         }
     });
+    let (backing_up, token) = (Arc::clone(engine), stop.clone());
+    tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = token.cancelled() => break,
+                () = look_for_backup(&backing_up) => {}
+            }
+        }
+    });
 }
 
 /// Everything that follows from the store: the indexes, and vectors that come late. Words wait for no
@@ -193,6 +202,21 @@ async fn embed_late(engine: &Engine) {
         // Either it is time, or a memory was just stored without vectors; both lead to a look.
         let grew = tokio::time::timeout(pause, engine.service.backlog_grew()).await;
         tracing::trace!(grew = grew.is_ok(), "look for memories without vectors");
+    }
+}
+
+/// Waits a while, and makes the backup that is due then, if one is.
+async fn look_for_backup(engine: &Engine) {
+    tokio::time::sleep(UPKEEP_EVERY).await;
+    match engine.service.back_up_if_due().await {
+        Ok(None) => {}
+        Ok(Some(made)) => tracing::info!(
+            path = %made.path.display(),
+            n_items = made.n_memories,
+            n_bytes = made.n_bytes,
+            "backup made"
+        ),
+        Err(error) => tracing::error!(%error, "backup failed"),
     }
 }
 

@@ -14,7 +14,7 @@ use super::engine::service_settings;
 use super::log_settings;
 use super::notify::Notifier;
 use super::serve::mcp_settings;
-use crate::config::{Config, Loaded, LogConfig, Problems, Source, Sources};
+use crate::config::{BackupConfig, Config, Loaded, LogConfig, Problems, Source, Sources};
 use crate::mcp::{ConfigReport, McpSettings, Reloaded};
 use crate::ports::Clock;
 use crate::service::Service;
@@ -28,6 +28,8 @@ const LIVE: &[&str] = &[
     "recall.",
     "decay.",
     "forget.",
+    "backup.every_hours",
+    "backup.keep",
     "server.allow_uids",
     "server.connections_per_uid",
     "server.calls_in_flight",
@@ -201,6 +203,7 @@ fn in_force(old: &Config, new: &Config) -> Config {
     config.recall = new.recall.clone();
     config.decay = new.decay.clone();
     config.forget = new.forget.clone();
+    config.backup = BackupConfig { dir: old.backup.dir.clone(), ..new.backup.clone() };
     config.server.allow_uids.clone_from(&new.server.allow_uids);
     config.server.connections_per_uid = new.server.connections_per_uid;
     config.server.calls_in_flight = new.server.calls_in_flight;
@@ -240,5 +243,56 @@ fn tell(reloaded: &Reloaded) {
     );
     if !reloaded.needs_restart.is_empty() {
         tracing::warn!(keys = reloaded.needs_restart.join(", "), "keys need a restart");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{Environment, KeyDoc, keys};
+
+    fn load(dir: &Path, text: &str) -> Option<Config> {
+        let file = dir.join("config.toml");
+        std::fs::write(&file, text).unwrap();
+        let environment = Environment::new([("HOME".into(), dir.into())], 1000);
+        let sources = Sources { environment, config: Some(file), ..Sources::default() };
+        Config::load(&sources).ok().map(|loaded| loaded.config)
+    }
+
+    /// Values that a key may have beside its default; the first that is valid is taken.
+    fn others(default: &str) -> Vec<String> {
+        let mut others = Vec::new();
+        if let Ok(number) = default.parse::<i64>() {
+            others.extend([number + 1, number - 1].map(|number| number.to_string()));
+        } else if let Ok(number) = default.parse::<f64>() {
+            others.push(format!("{:?}", number / 2.0));
+        }
+        let texts = ["/other", "none", "json", "debug", "http://127.0.0.1:9/v1"];
+        others.extend(texts.map(|text| format!("{text:?}")));
+        others.extend(
+            ["true", "false", "[7]", "[{ name = \"*\", read = [], write = [] }]"]
+                .map(str::to_owned),
+        );
+        others
+    }
+
+    #[test]
+    fn a_live_key_comes_into_force_whole_and_another_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = load(dir.path(), "").unwrap();
+        let mut n_live = 0;
+        for KeyDoc { key, default, .. } in keys() {
+            let changed = others(&default).into_iter().find_map(|value| {
+                let changed = load(dir.path(), &format!("{key} = {value}\n"))?;
+                (changed != old).then_some(changed)
+            });
+            let changed = changed.unwrap_or_else(|| panic!("no other value for {key}"));
+            let expected = if is_live(&key) { &changed } else { &old };
+            assert!(in_force(&old, &changed) == *expected, "{key}");
+            n_live += usize::from(is_live(&key));
+        }
+        assert!(n_live > 20, "{n_live}");
     }
 }

@@ -3,6 +3,7 @@
 //! A use case reads the clock once, checks what the caller may do, and reaches the outside through
 //! the ports alone. What is answered about a memory comes from one snapshot a call.
 
+pub mod backup;
 pub mod forget;
 pub mod get;
 pub mod list;
@@ -35,12 +36,14 @@ pub use error::ServiceError;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
-use crate::ports::{Candidates, Clock, Embedder, Ids, Meter, Store};
+use crate::ports::{Backups, Candidates, Clock, Embedder, Ids, Meter, Store};
 
 /// What the composition root hands in.
 pub struct Ports {
     /// The one truth.
     pub store: Arc<dyn Store>,
+    /// Its backups.
+    pub backups: Arc<dyn Backups>,
     /// The search arms.
     pub candidates: Arc<dyn Candidates>,
     /// The model; `None`: meaning is switched off.
@@ -72,6 +75,8 @@ pub struct Settings {
     pub agent_grace: Duration,
     /// Time until the content of a forgotten memory is deleted at the latest.
     pub erase_within: Duration,
+    /// Backups on schedule.
+    pub backup: backup::BackupPolicy,
     /// The zone of calendar questions of callers that name none.
     pub zone: TimeZone,
 }
@@ -79,6 +84,7 @@ pub struct Settings {
 /// The use cases.
 pub struct Service {
     store: Arc<dyn Store>,
+    backups: Arc<dyn Backups>,
     candidates: Arc<dyn Candidates>,
     embedder: Option<Arc<dyn Embedder>>,
     clock: Arc<dyn Clock>,
@@ -89,6 +95,7 @@ pub struct Service {
     usage: usage::UsageBuffer,
     backlog: tokio::sync::Notify,
     health: status::Health,
+    backup_trouble: backup::BackupTrouble,
     started_at: Timestamp,
 }
 
@@ -99,6 +106,7 @@ impl Service {
         let started_at = ports.clock.now();
         Self {
             store: ports.store,
+            backups: ports.backups,
             candidates: ports.candidates,
             embedder: ports.embedder,
             clock: ports.clock,
@@ -109,6 +117,7 @@ impl Service {
             usage: usage::UsageBuffer::default(),
             backlog: tokio::sync::Notify::new(),
             health: status::Health::default(),
+            backup_trouble: backup::BackupTrouble::default(),
             started_at,
         }
     }

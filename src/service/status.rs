@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 
 use super::Service;
+use super::backup::BackupReport;
 use super::meaning::Reembedding;
 use crate::domain::embedding::{Languages, ModelIdentity};
 use crate::ports::{EmbedderReport, IndexReport, ParityReport, StoreError, StoreReport};
@@ -23,6 +24,8 @@ pub struct StatusReport {
     pub parts: Vec<PartStatus>,
     /// The store; `None` if it could not answer.
     pub store: Option<StoreReport>,
+    /// Its backups.
+    pub backup: BackupReport,
     /// The indexes.
     pub index: IndexReport,
     /// The model.
@@ -64,7 +67,7 @@ pub struct Comparison {
 /// One part of the daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartStatus {
-    /// `store`, `text`, `vectors` or `model`.
+    /// `store`, `backup`, `text`, `vectors` or `model`.
     pub name: &'static str,
     /// How it is.
     pub state: PartState,
@@ -139,6 +142,13 @@ impl Service {
             Ok(report) => report.trouble.clone(),
             Err(error) => Some(StoreError::to_string(error)),
         };
+        let (backup, backup_trouble) = self.backup_report(now).await;
+        let backup_part = match (backup_trouble, backup.next) {
+            (None, None) => {
+                off("backup", "no backup is made on schedule: `backup.every_hours` is 0")
+            }
+            (trouble, _) => self.health.state("backup", trouble, now),
+        };
         let text_trouble = (!index.text.ready).then(|| index.text.detail.clone());
         let reembedding = self.reembedding();
         let vector_trouble = match (self.meaning.open(), &reembedding) {
@@ -165,12 +175,14 @@ impl Service {
             now,
             parts: vec![
                 self.health.state("store", store_trouble, now),
+                backup_part,
                 self.health.state("text", text_trouble, now),
                 vectors,
                 model_part,
             ],
             notes: notes(model.as_ref(), &index),
             store: store.ok(),
+            backup,
             index,
             model,
             embedder,

@@ -13,10 +13,14 @@
     reason = "test code: a failure is a panic, and a skipped test says so loudly"
 )]
 
+mod backup;
 mod bridge;
 mod commands;
 mod daemon;
 mod doctor;
+mod endpoint;
+mod endpoint_server;
+mod events;
 mod footprint;
 mod forget;
 mod inspector;

@@ -108,6 +108,7 @@ impl Contact {
                 findings.extend(place(status, data));
                 findings.extend(parts(status));
                 findings.push(parity(status));
+                findings.extend(needs_restart(status));
                 findings.extend(remarks(status));
                 findings
             }
@@ -172,8 +173,19 @@ const NAMES: &[(&str, &str, &str)] = &[
         "free some space if the disk is full; else look at the log: a damaged file is replaced \
          from a backup",
     ),
+    (
+        "backup",
+        "backup",
+        "make room or mend the directory of the backups (`backup.dir`), then `recalld backup`",
+    ),
     ("text", "index of words", "wait until it is loaded or built anew; everything stored is kept"),
     ("vectors", "index of meaning", "wait until it is loaded; search by words works meanwhile"),
+    ("config", "reload", "correct the file; `recalld reload` then tells what is still wrong"),
+    (
+        "log",
+        "log",
+        "see `last_error` and the file in `recalld status`: a full disk, or a directory gone",
+    ),
     ("model", "model", "see `embed.model` in the configuration; search by words works meanwhile"),
 ];
 
@@ -195,6 +207,16 @@ fn parity(status: &Value) -> Finding {
             format!("{} of {} memories were repaired at {at}", n("n_repaired"), n("n_compared")),
         ),
     }
+}
+
+/// Whether the daemon runs with an older configuration than the one it has read.
+fn needs_restart(status: &Value) -> Option<Finding> {
+    let keys = status.pointer("/config/needs_restart")?.as_array()?;
+    let keys: Vec<String> = keys.iter().map(text).collect();
+    (!keys.is_empty()).then(|| {
+        let detail = format!("changed, and not in force before a restart: {}", keys.join(", "));
+        Finding::degraded("restart", detail, "`systemctl --user restart recalld`")
+    })
 }
 
 /// What a reader should know beside the parts.
@@ -224,6 +246,7 @@ mod tests {
                 { "name": "model", "state": "off", "because": "switched off" },
             ],
             "parity": { "compared_at": "2026-01-01T00:00:00Z", "agrees": true, "n_compared": 7 },
+            "config": { "needs_restart": ["store.dir"] },
             "notes": ["English only"],
         });
         assert_eq!(
@@ -235,6 +258,7 @@ mod tests {
                 ("index of words", State::Degraded),
                 ("model", State::Off),
                 ("index parity", State::Ok),
+                ("restart", State::Degraded),
                 ("note", State::Ok),
             ]
         );

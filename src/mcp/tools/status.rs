@@ -51,6 +51,7 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
     put(&mut facts, "now", report.now.to_string());
     put(&mut facts, "parts", report.parts.iter().map(part).collect::<Vec<_>>());
     put(&mut facts, "store", store(&report, caller));
+    put(&mut facts, "backup", backup(&report, caller));
     let index = &report.index;
     for (name, arm) in [("text", &index.text), ("vectors", &index.vectors)] {
         let mut value = JsonObject::new();
@@ -135,6 +136,23 @@ fn part(part: &PartStatus) -> Value {
             "because": because,
         }),
     }
+}
+
+/// When the last backup was made and the next is due; where they lie and how large they are is for
+/// the person.
+fn backup(report: &StatusReport, caller: &Caller) -> JsonObject {
+    let mut value = JsonObject::new();
+    let backup = &report.backup;
+    put(&mut value, "last", backup.last.as_ref().map(|last| last.created_at.to_string()));
+    put(&mut value, "next", backup.next.map(|next| next.to_string()));
+    if caller.is_owner() {
+        put(&mut value, "place", backup.place.to_string_lossy());
+        put(&mut value, "n_backups", backup.n_backups);
+        put(&mut value, "last_file", backup.last.as_ref().map(|last| last.path.to_string_lossy()));
+        put(&mut value, "last_bytes", backup.last.as_ref().map(|last| last.n_bytes));
+        put(&mut value, "last_memories", backup.last.as_ref().map(|last| last.n_memories));
+    }
+    value
 }
 
 fn config(config: &ConfigReport) -> Value {

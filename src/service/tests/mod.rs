@@ -4,6 +4,7 @@ mod fixture;
 mod model;
 
 mod access;
+mod backups;
 mod forgetting;
 mod limits;
 mod meaning;
