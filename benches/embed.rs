@@ -19,7 +19,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use recalld::clock::SystemClock;
 use recalld::domain::limits::EMBED_BATCH_MAX;
+use recalld::embed::{self, Choice, Surroundings};
 use recalld::ports::Embedder as _;
 use tokio::runtime::Runtime;
 
@@ -37,9 +39,10 @@ fn text(number: &mut usize, n_sentences: usize) -> Arc<str> {
     format!("{number}: {}", sentences.collect::<Vec<_>>().join(". ")).into()
 }
 
-fn embed(criterion: &mut Criterion) {
+fn embedding(criterion: &mut Criterion) {
     let runtime = Runtime::new().unwrap();
-    let model = recalld::embed::start("bundled", 1).unwrap();
+    let surroundings = Surroundings { n_threads: 1, clock: Arc::new(SystemClock::new()) };
+    let model = embed::start(Choice::Bundled, surroundings);
     let mut number = 0;
     // It has loaded when it answers.
     runtime.block_on(model.embed_query(text(&mut number, 1))).unwrap();
@@ -66,5 +69,5 @@ fn embed(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, embed);
+criterion_group!(benches, embedding);
 criterion_main!(benches);

@@ -29,6 +29,7 @@ use recalld::domain::embedding::{SpaceId, Vector};
 use recalld::domain::filter::Filter;
 use recalld::domain::limits::{TEXT_CANDIDATES_MAX, VECTOR_CANDIDATES_MAX};
 use recalld::domain::text::query::read;
+use recalld::embed::{self, Choice, Surroundings};
 use recalld::index::{EmbeddedIndex, IndexSettings};
 use recalld::ports::{Candidates as _, Clock as _, Embedder as _, Snapshot, Store};
 use recalld::service::recall::RecallRequest;
@@ -71,7 +72,8 @@ impl Arms {
         store.subscribe(index.clone());
         index.load(store.clone(), Some(space)).await.unwrap();
         let snapshot = store.snapshot().await.unwrap();
-        let model = recalld::embed::start("seeded", 1).unwrap();
+        let surroundings = Surroundings { n_threads: 1, clock: clock.clone() };
+        let model = embed::start(Choice::Seeded, surroundings);
         let mut questions = Vec::new();
         for number in 0..N_QUESTIONS {
             let question = filled::question(number);
