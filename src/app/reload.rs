@@ -14,7 +14,7 @@ use super::engine::service_settings;
 use super::log_settings;
 use super::notify::Notifier;
 use super::serve::mcp_settings;
-use crate::config::{Config, Loaded, LogConfig, Problems, Source, Sources};
+use crate::config::{BackupConfig, Config, Loaded, LogConfig, Problems, Source, Sources};
 use crate::mcp::{ConfigReport, McpSettings, Reloaded};
 use crate::ports::Clock;
 use crate::service::Service;
@@ -28,6 +28,8 @@ const LIVE: &[&str] = &[
     "recall.",
     "decay.",
     "forget.",
+    "backup.every_hours",
+    "backup.keep",
     "server.allow_uids",
     "server.connections_per_uid",
     "server.calls_in_flight",
@@ -201,6 +203,7 @@ fn in_force(old: &Config, new: &Config) -> Config {
     config.recall = new.recall.clone();
     config.decay = new.decay.clone();
     config.forget = new.forget.clone();
+    config.backup = BackupConfig { dir: old.backup.dir.clone(), ..new.backup.clone() };
     config.server.allow_uids.clone_from(&new.server.allow_uids);
     config.server.connections_per_uid = new.server.connections_per_uid;
     config.server.calls_in_flight = new.server.calls_in_flight;

@@ -13,6 +13,7 @@
     reason = "test code: a failure is a panic, and a skipped test says so loudly"
 )]
 
+mod backup;
 mod bridge;
 mod commands;
 mod daemon;
@@ -27,6 +28,7 @@ mod random;
 mod readme;
 mod rebuild;
 mod recall;
+mod reembed;
 mod reload;
 mod rough;
 mod scenarios;
