@@ -91,6 +91,10 @@ fn model(config: &Config) -> Finding {
         EmbedModel::Bundled => {
             Finding::ok(part, "bundled: it is part of this program and needs no download")
         }
+        EmbedModel::Endpoint => Finding::ok(
+            part,
+            "endpoint: whether it answers is shown by the part `model` of `recalld status`",
+        ),
         EmbedModel::Seeded => {
             Finding::off(part, "seeded: vectors without meaning, for tests of scale")
         }
