@@ -98,11 +98,8 @@ fn an_unknown_key_names_the_nearest() {
         (
             "colour = 'blue'",
             "1:1: colour",
-<<<<<<< HEAD
-            "known sections: store, embed, embed.endpoint, index, recall, decay, decay.half_life_days, forget, \
-=======
-            "known sections: store, embed, index, recall, decay, decay.half_life_days, forget, backup, \
->>>>>>> main
+            "known sections: store, embed, embed.endpoint, index, recall, decay, \
+             decay.half_life_days, forget, backup, \
              server, access, log",
         ),
     ] {
