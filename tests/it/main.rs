@@ -18,6 +18,8 @@ mod bridge;
 mod commands;
 mod daemon;
 mod doctor;
+mod endpoint;
+mod endpoint_server;
 mod events;
 mod forget;
 mod inspector;
