@@ -265,7 +265,7 @@ pub struct EvalArguments {
     /// Keep the store here instead of in a temporary directory
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
-    /// Measure with this embedding model (what `embed.model` may be; none: words alone)
-    #[arg(long, value_name = "NAME", default_value = "bundled")]
-    pub model: String,
+    /// Measure with this embedding model instead of the one of `--config` (none: words alone)
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
 }

@@ -69,7 +69,9 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
     let json = arguments.json;
     let (tool, request, show): (_, _, fn(&Value, bool)) = match &arguments.command {
         Command::Demo => return demo::run().await,
-        Command::Eval(what) => return eval::run(what, json).await,
+        Command::Eval(what) => {
+            return eval::run(what, arguments.config.as_deref(), json).await;
+        }
         Command::Forget(what) => return forget(sockets, what, json).await,
         Command::Show { ids, history } => {
             show::whole(&session::get_whole(sockets, ids, *history).await?, json);

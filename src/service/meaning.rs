@@ -15,8 +15,10 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::Service;
-use crate::domain::embedding::{ModelIdentity, PROBES, Space, SpaceId, SpaceNote, Vector};
-use crate::domain::likeness::{Likeness, PAIRS};
+use crate::domain::embedding::{
+    Languages, ModelIdentity, PROBES, Space, SpaceId, SpaceNote, Vector,
+};
+use crate::domain::likeness::{Likeness, PAIRS, Pair, PairVectors};
 use crate::domain::ranking::Reader;
 use crate::ports::{EmbedError, Embedder, StoreError};
 
@@ -176,7 +178,7 @@ impl Service {
         let space = spaces.into_iter().find(|space| space.id == id).ok_or_else(gone)?;
         let likeness = match space.likeness {
             Some(likeness) => likeness,
-            None => self.measured(embedder, id).await?,
+            None => self.measured(embedder, id, space.model.languages).await?,
         };
         Ok(Arc::new(self.open(space, likeness)))
     }
@@ -199,16 +201,18 @@ impl Service {
         &self,
         embedder: &dyn Embedder,
         id: SpaceId,
+        languages: Languages,
     ) -> Result<Likeness, OpenSpaceError> {
-        let (mut questions, mut answers) = (Vec::new(), Vec::new());
-        for (question, answer) in PAIRS {
-            questions.push(embedder.embed_query(question.into()).await?);
-            answers.push(document(embedder, answer).await?);
-        }
-        let Some(likeness) = Likeness::of(&questions, &answers) else {
+        let (english, chinese): (Vec<Pair>, Vec<Pair>) = PAIRS.into_iter().unzip();
+        let english = pair_vectors(embedder, &english).await?;
+        let chinese = match languages {
+            Languages::Latin => None,
+            Languages::All => Some(pair_vectors(embedder, &chinese).await?),
+        };
+        let Some(likeness) = Likeness::of(&english, chinese.as_ref()) else {
             return Ok(Likeness::REFERENCE);
         };
-        tracing::debug!(likeness.unrelated, likeness.related, "model measured");
+        tracing::debug!(?likeness, "model measured");
         self.store.note_space(id, SpaceNote::Likeness(likeness)).await?;
         Ok(likeness)
     }
@@ -258,6 +262,15 @@ impl Service {
             left,
         })
     }
+}
+
+async fn pair_vectors(embedder: &dyn Embedder, pairs: &[Pair]) -> Result<PairVectors, EmbedError> {
+    let (mut questions, mut answers) = (Vec::new(), Vec::new());
+    for (question, answer) in pairs {
+        questions.push(embedder.embed_query((*question).into()).await?);
+        answers.push(document(embedder, answer).await?);
+    }
+    Ok((questions, answers))
 }
 
 /// The vector of a short text.

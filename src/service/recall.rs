@@ -26,7 +26,7 @@ use crate::domain::limits::{
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::{
-    Candidate, Fused, Hit, Question, Ranking, Reader, VectorArm, View, fuse, rank,
+    Candidate, Fused, Hit, Question, Ranking, Reader, VectorArm, View, fuse, rank, spoken,
 };
 use crate::domain::search::{TextCandidates, VectorCandidates};
 use crate::ports::{Measured, Snapshot};
@@ -221,7 +221,7 @@ impl Service {
         if space.model.languages == Languages::Latin && question.latin_share < latin_min {
             return Err("the model reads Latin script only; this was searched by words".to_owned());
         }
-        match timeout_at(deadline, embedder.embed_query(Arc::from(query))).await {
+        match timeout_at(deadline, embedder.embed_query(spoken(query).into())).await {
             Ok(Ok(vector)) => Ok((space.id, vector)),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("the model did not answer within the deadline".to_owned()),

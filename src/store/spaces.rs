@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::embedding::{
     Languages, ModelIdentity, Space, SpaceId, SpaceNote, Vector, probes_agree,
 };
-use crate::domain::likeness::Likeness;
+use crate::domain::likeness::{Likeness, Spread};
 use crate::domain::limits::SCAN_PAGE;
 
 use super::batch::Batch;
@@ -263,19 +263,31 @@ enum LanguagesName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct LikenessRecord {
     pairs: u32,
+    latin: SpreadRecord,
+    across: SpreadRecord,
+    other: SpreadRecord,
+}
+
+/// How [`Spread`] is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct SpreadRecord {
     unrelated: f64,
     related: f64,
 }
 
 impl LikenessRecord {
     fn of(likeness: Likeness) -> Self {
-        let Likeness { unrelated, related } = likeness;
-        Self { pairs: Likeness::PAIRS_VERSION, unrelated, related }
+        let stored = |Spread { unrelated, related }| SpreadRecord { unrelated, related };
+        let Likeness { latin, across, other } = likeness;
+        let pairs = Likeness::PAIRS_VERSION;
+        Self { pairs, latin: stored(latin), across: stored(across), other: stored(other) }
     }
 
     /// `None` if it was measured on other texts.
     fn into_likeness(self) -> Option<Likeness> {
-        let Self { pairs, unrelated, related } = self;
-        (pairs == Likeness::PAIRS_VERSION).then_some(Likeness { unrelated, related })
+        let read = |SpreadRecord { unrelated, related }| Spread { unrelated, related };
+        let Self { pairs, latin, across, other } = self;
+        let likeness = Likeness { latin: read(latin), across: read(across), other: read(other) };
+        (pairs == Likeness::PAIRS_VERSION).then_some(likeness)
     }
 }

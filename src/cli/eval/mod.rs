@@ -9,6 +9,8 @@ mod dataset;
 mod report;
 
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -31,7 +33,12 @@ const BATCH: usize = 50;
 const DEPTH: usize = 20;
 
 /// Measures every set in a fresh store each and prints the report.
-pub(super) async fn run(what: &EvalArguments, json: bool) -> Result<(), CliError> {
+pub(super) async fn run(
+    what: &EvalArguments,
+    config: Option<&Path>,
+    json: bool,
+) -> Result<(), CliError> {
+    let config = trial_config(config, what.model.as_deref())?;
     let sets: Vec<Dataset> =
         what.sets.iter().map(|path| Dataset::read(path)).collect::<Result<_, _>>()?;
     let temporary = tempfile::Builder::new().prefix("recalld-eval-").tempdir()?;
@@ -40,7 +47,7 @@ pub(super) async fn run(what: &EvalArguments, json: bool) -> Result<(), CliError
     for set in &sets {
         let dir = root.join(&set.name);
         std::fs::create_dir_all(&dir)?;
-        let trial = Trial::new(&dir, &config(&what.model))?;
+        let trial = Trial::new(&dir, &config)?;
         let (daemon, owner) = trial.serve().await?;
         let report = measure(set, &trial, &owner, daemon.id()).await;
         stop(daemon).await?;
@@ -56,11 +63,24 @@ pub(super) async fn run(what: &EvalArguments, json: bool) -> Result<(), CliError
     Ok(())
 }
 
-/// The machine works for nobody else: as many threads read as there are processors.
-fn config(model: &str) -> String {
-    let threads =
-        std::thread::available_parallelism().map_or(1, usize::from).min(EMBED_THREADS_MAX);
-    format!("[embed]\nmodel = {}\nthreads = {threads}\n", json!(model))
+/// The configuration of the daemon on trial: section `[embed]` of a file, if there is one, with the
+/// model asked for. The machine works for nobody else, so as many threads read as there are
+/// processors.
+fn trial_config(file: Option<&Path>, model: Option<&str>) -> Result<String, CliError> {
+    let of_file = |path: &Path| -> Result<toml::Table, CliError> {
+        let bad = |error: &dyn Display| CliError::Data(format!("read {}: {error}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
+        let whole: toml::Table = text.parse().map_err(|error| bad(&error))?;
+        Ok(whole.get("embed").and_then(toml::Value::as_table).cloned().unwrap_or_default())
+    };
+    let mut embed = file.map(of_file).transpose()?.unwrap_or_default();
+    if let Some(model) = model {
+        embed.insert("model".to_owned(), model.into());
+    }
+    let n_processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = i64::try_from(n_processors.min(EMBED_THREADS_MAX)).unwrap_or(1);
+    embed.entry("threads").or_insert(threads.into());
+    Ok(toml::Table::from_iter([("embed".to_owned(), embed.into())]).to_string())
 }
 
 async fn measure(

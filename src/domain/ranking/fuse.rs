@@ -10,7 +10,7 @@ use super::reason::Reason;
 use crate::domain::dates;
 use crate::domain::embedding::Languages;
 use crate::domain::id::MemoryId;
-use crate::domain::likeness::Likeness;
+use crate::domain::likeness::{Likeness, Spread};
 use crate::domain::search::{Attributes, TextCandidates, TextHit, VectorCandidates, VectorHit};
 
 /// Least standard deviation of cosines: in a namespace of two or three memories the measured one
@@ -93,6 +93,7 @@ pub fn fuse(
     for hit in vector.iter().flat_map(|arm| &arm.candidates.hits) {
         found.entry(hit.id).or_default().vector = Some(hit);
     }
+    let text_weight = if vector.is_some() { text_weight(text, policy) } else { 1.0 };
     let mut fused: Vec<Fused> = found
         .into_iter()
         .filter_map(|(id, found)| {
@@ -106,10 +107,10 @@ pub fn fuse(
             });
             let mut reasons = Vec::new();
             if let Some(hit) = found.text {
-                reasons.push(Reason::Text(text_points(hit, &text.best, policy)));
+                reasons.push(Reason::Text(text_weight * text_points(hit, &text.best, policy)));
             }
             if let Some((hit, arm)) = seen {
-                reasons.push(Reason::Vector(vector_points(hit, arm, policy)));
+                reasons.push(Reason::Vector(vector_points(question, hit, arm, policy)));
             }
             let date = dates::fit(&question.dates, attributes.event_time, zone);
             if let Some((asked, fit)) = date {
@@ -124,7 +125,7 @@ pub fn fuse(
                     .text
                     .map_or(0.0, |hit| hit.coverage.iter().copied().fold(0.0, f64::max)),
                 date_fit: date.map_or(0.0, |(_, fit)| fit),
-                cosine: seen.map(|(hit, arm)| fair_cosine(hit, arm.reader, policy)),
+                cosine: seen.map(|(hit, arm)| fair_cosine(question, hit, arm.reader, policy)),
                 chunk: seen.map(|(hit, _)| hit.chunk),
             })
         })
@@ -141,6 +142,17 @@ impl Reader {
             Languages::Latin => latin_share >= least,
         }
     }
+
+    fn spread(self, question: &Question, hit: &VectorHit) -> Spread {
+        self.likeness.between(question.latin_share, hit.attributes.latin_share)
+    }
+}
+
+/// What the words weigh beside the meaning, 0.0..=1.0. Where even the best match has next to nothing
+/// of the question (a name, in a question of another language), the best is no measure.
+fn text_weight(text: &TextCandidates, policy: &RankingPolicy) -> f64 {
+    let best = text.hits.iter().flat_map(|hit| &hit.coverage).copied().fold(0.0, f64::max);
+    (best / policy.text_coverage_full.max(f64::EPSILON)).min(1.0)
 }
 
 /// BM25 of a hit as a share of the best, 0.0..=1.0.
@@ -158,17 +170,28 @@ fn text_points(hit: &TextHit, best: &[f64], policy: &RankingPolicy) -> f64 {
 }
 
 /// The cosine of the best chunk, on the common scale, less what the best of so many has by chance.
-fn fair_cosine(hit: &VectorHit, reader: Reader, policy: &RankingPolicy) -> f64 {
-    reader.likeness.on_reference(hit.cosine)
+fn fair_cosine(
+    question: &Question,
+    hit: &VectorHit,
+    reader: Reader,
+    policy: &RankingPolicy,
+) -> f64 {
+    reader.spread(question, hit).on_reference(hit.cosine)
         - policy.chunk_penalty * f64::from(hit.n_chunks.max(1)).ln()
 }
 
 /// `weight * clip(z / deviations, -1, 1)`.
-fn vector_points(hit: &VectorHit, arm: VectorArm<'_>, policy: &RankingPolicy) -> f64 {
+fn vector_points(
+    question: &Question,
+    hit: &VectorHit,
+    arm: VectorArm<'_>,
+    policy: &RankingPolicy,
+) -> f64 {
     let VectorArm { candidates, reader } = arm;
-    let mean = reader.likeness.on_reference(candidates.mean);
-    let deviation = reader.likeness.stretched(candidates.deviation).max(DEVIATION_MIN);
-    let z = (fair_cosine(hit, reader, policy) - mean) / deviation;
+    let spread = reader.spread(question, hit);
+    let mean = spread.on_reference(candidates.mean);
+    let deviation = spread.stretched(candidates.deviation).max(DEVIATION_MIN);
+    let z = (fair_cosine(question, hit, reader, policy) - mean) / deviation;
     policy.vector_weight * (z / policy.vector_deviations).clamp(-1.0, 1.0)
 }
 

@@ -16,6 +16,6 @@ mod twins;
 
 pub use fuse::{Fused, Reader, VectorArm, fuse};
 pub use policy::RankingPolicy;
-pub use question::Question;
+pub use question::{Question, spoken};
 pub use rank::{Candidate, Hit, Ranking, View, rank};
 pub use reason::{Reason, score_of};

@@ -8,6 +8,9 @@ use crate::domain::text::{self, query, tokens};
 const QUOTES: [(char, char); 6] =
     [('"', '"'), ('“', '”'), ('`', '`'), ('「', '」'), ('『', '』'), ('«', '»')];
 
+/// Share of Latin script from which a question is one of Latin script.
+const LATIN_NAMES_KEPT_FROM: f32 = 0.6;
+
 /// What a question asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
@@ -46,6 +49,25 @@ impl Question {
             latin_share: text::latin_share(question),
         }
     }
+}
+
+/// The question as a model should read it. In one of another script the names in Latin script are left to
+/// the text arm: a model takes all texts with the same name, and every text of that script, for near (recall@10 of Chinese questions about English memories with
+/// multilingual-e5-small: .25 with the names, .53 without; about Chinese memories .58 and .65).
+pub fn spoken(question: &str) -> String {
+    if text::latin_share(question) >= LATIN_NAMES_KEPT_FROM {
+        return question.to_owned();
+    }
+    let mut spoken = String::with_capacity(question.len());
+    for word in question.split_inclusive(|c: char| !c.is_ascii_alphabetic()) {
+        let letters = word.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
+        let mut rest = letters.chars().skip(1).peekable();
+        let is_name = letters.starts_with(|c: char| c.is_ascii_uppercase())
+            && rest.peek().is_some()
+            && rest.all(|c| c.is_ascii_lowercase());
+        spoken.push_str(if is_name { word.strip_prefix(letters).unwrap_or(word) } else { word });
+    }
+    if spoken.chars().any(char::is_alphanumeric) { spoken } else { question.to_owned() }
 }
 
 /// Which share of the terms comes from scripts without blanks, by weight.
@@ -88,6 +110,20 @@ fn is_phrase(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_another_script_are_left_to_the_words() {
+        for (question, expected) in [
+            ("Where did Caroline go?", "Where did Caroline go?"),
+            ("Caroline什么时候去参加LGBTQ支持小组的？", "什么时候去参加LGBTQ支持小组的？"),
+            ("Mel 和 Ann 的 docker 用 PostgreSQL 吗", " 和  的 docker 用 PostgreSQL 吗"),
+            ("INC-90312 是什么", "INC-90312 是什么"),
+            ("A组在哪里", "A组在哪里"),
+            ("Caroline？", "Caroline？"),
+        ] {
+            assert_eq!(spoken(question), expected);
+        }
+    }
 
     #[test]
     fn a_question_is_read_into_its_parts() {

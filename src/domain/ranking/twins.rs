@@ -97,12 +97,14 @@ fn precedes(new: &Kept<'_>, old: &Kept<'_>) -> bool {
 
 fn are_twins(left: &Kept<'_>, right: &Kept<'_>, view: &View<'_>) -> bool {
     let readable = |kept: &Kept<'_>| {
-        let latin_share = kept.candidate.fused.attributes.latin_share;
-        view.reader.reads(latin_share, view.ranking.memory_latin_min)
+        let share = kept.candidate.fused.attributes.latin_share;
+        view.reader.reads(share, view.ranking.memory_latin_min)
     };
+    let share = |kept: &Kept<'_>| kept.candidate.fused.attributes.latin_share;
+    let spread = view.reader.likeness.between(share(left), share(right));
     let near = || {
         cosine(left.candidate.vectors, right.candidate.vectors)
-            .map(|cosine| view.reader.likeness.on_reference(cosine))
+            .map(|cosine| spread.on_reference(cosine))
             .is_some_and(|cosine| cosine >= view.ranking.twin_cosine)
     };
     left.normal == right.normal

@@ -109,11 +109,19 @@ async fn a_model_that_is_away_at_first_is_named_and_opened_later() {
 async fn a_model_is_measured_once() {
     let fixture = Fixture::unloaded(Languages::All);
     let space = fixture.service.open_space().await.unwrap().unwrap();
-    assert_eq!(fixture.model.queries(), PAIRS.map(|(question, _)| question));
+    let questions: Vec<&str> = PAIRS
+        .iter()
+        .map(|(english, _)| english.0)
+        .chain(PAIRS.iter().map(|(_, chinese)| chinese.0))
+        .collect();
+    assert_eq!(fixture.model.queries(), questions);
     let measured: Option<Likeness> = fixture.store.spaces().await.unwrap()[0].likeness;
-    assert!(measured.is_some_and(|found| found.related > found.unrelated), "{measured:?}");
+    assert!(
+        measured.is_some_and(|found| found.latin.related > found.latin.unrelated),
+        "{measured:?}"
+    );
     assert_eq!(fixture.service.open_space().await.unwrap(), Some(space));
-    assert_eq!(fixture.model.queries().len(), PAIRS.len());
+    assert_eq!(fixture.model.queries().len(), 2 * PAIRS.len());
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use super::fixture::{Fixture, at, embedded, model};
 use crate::domain::change::{Patch, VectorsFor};
 use crate::domain::embedding::{Space, SpaceId, SpaceNote, Vector};
-use crate::domain::likeness::Likeness;
+use crate::domain::likeness::{Likeness, Spread};
 use crate::domain::limits::{SCAN_PAGE, STORE_BATCH_MAX};
 use crate::ports::Store;
 use crate::store::spaces::drop_page;
@@ -57,7 +57,8 @@ async fn a_space_is_complete_when_there_is_nothing_to_embed_or_when_it_is_noted(
     let second = f.store.space(model("n"), probes(0.0), at(2)).await.unwrap();
     let found = space(&f, second).await;
     assert_eq!((found.completed_at, found.n_embedded, found.n_pending), (None, 0, 1));
-    let likeness = Likeness { unrelated: 0.75, related: 0.875 };
+    let spread = |unrelated| Spread { unrelated, related: 0.875 };
+    let likeness = Likeness { latin: spread(0.5), across: spread(0.25), other: spread(0.75) };
     f.store.note_space(second, SpaceNote::Likeness(likeness)).await.unwrap();
     f.store.note_space(second, SpaceNote::Completed(at(9))).await.unwrap();
     f.store.note_space(SpaceId(77), SpaceNote::Completed(at(9))).await.unwrap();

@@ -137,3 +137,39 @@ fn ties_are_broken_by_id_and_nothing_found_is_nothing() {
     let found = fused("tea", &TextCandidates::default(), Some((&flat, Languages::All)));
     assert!(found[0].sum.abs() < 1e-9);
 }
+
+#[test]
+fn words_weigh_little_where_even_the_best_match_has_next_to_none_of_the_question() {
+    let mut text = text(&[(1, 4.0, ENGLISH), (2, 3.0, ENGLISH)]);
+    for hit in &mut text.hits {
+        hit.coverage = vec![0.015];
+    }
+    let vectors = vectors(&[(3, 0.3, 1, ENGLISH), (1, 0.1, 1, ENGLISH)]);
+    let question = "Caroline什么时候去参加支持小组的？";
+    assert_eq!(order(&fused(question, &text, Some((&vectors, Languages::All)))), [3, 1, 2]);
+    // Without a vector arm nothing else is there to go by.
+    assert!((fused(question, &text, None)[0].sum - 1.0).abs() < 1e-12);
+    // Full weight from a share that a match in the same language has.
+    text.hits[1].coverage = vec![0.15];
+    assert_eq!(order(&fused(question, &text, Some((&vectors, Languages::All)))), [1, 2, 3]);
+}
+
+#[test]
+fn cosines_of_a_model_that_presses_them_together_count_as_those_of_another() {
+    use crate::domain::likeness::{Likeness, Spread};
+    let narrow = Spread { unrelated: 0.7, related: 0.8 };
+    let reader = Reader {
+        languages: Languages::All,
+        likeness: Likeness { latin: narrow, ..Likeness::REFERENCE },
+    };
+    let mut pressed = vectors(&[(1, 0.8, 1, ENGLISH), (2, 0.75, 1, ENGLISH)]);
+    (pressed.mean, pressed.deviation) = (0.7, 0.02);
+    let arm = Some(VectorArm { candidates: &pressed, reader });
+    let question = Question::read("tea");
+    let text = TextCandidates::default();
+    let found = fuse(&question, &text, arm, &RankingPolicy::default(), &TimeZone::UTC);
+    assert!((found[0].cosine.unwrap() - Spread::REFERENCE.related).abs() < 1e-9);
+    // Five deviations above the mean: a full score. Two and a half: five eighths of it.
+    let sums: Vec<f64> = found.iter().map(|candidate| candidate.sum).collect();
+    assert!((sums[0] - 0.8).abs() < 1e-9 && (sums[1] - 0.5).abs() < 1e-9, "{sums:?}");
+}
