@@ -6,6 +6,9 @@ use crate::domain::transfer::{ExportPlace, ImportOutcome, Item, Version};
 use crate::service::ServiceError;
 use crate::service::transfer::{Imported, Incoming};
 
+/// Makes a version one that breaks a limit.
+type Change = fn(&mut Version);
+
 /// The first exported item of a store with one memory, to be changed.
 async fn one_item(fixture: &Fixture) -> Item {
     fixture.store("The gate is green").await;
@@ -30,7 +33,7 @@ async fn import(fixture: &Fixture, items: Vec<Item>) -> Imported {
 async fn what_breaks_a_limit_is_refused_by_its_line_and_named() {
     let (source, target) = (Fixture::new().await, Fixture::new().await);
     let item = one_item(&source).await;
-    let cases: [(&str, fn(&mut Version)); 9] = [
+    let cases: [(&str, Change); 9] = [
         ("content", |version| version.memory.content = " ".into()),
         ("content", |version| version.memory.content = "x".repeat(40_000).into()),
         ("tags", |version| version.memory.tags = vec!["b".to_owned(), "a".to_owned()]),
