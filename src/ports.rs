@@ -4,6 +4,7 @@
 //! this filter"), never in keys, tables or pages, so that an embedded and a server-based adapter can
 //! stand behind them and pass one list of tests.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -169,6 +170,75 @@ pub trait Store: Send + Sync {
     fn report(&self) -> BoxFuture<'_, Result<StoreReport, StoreError>>;
 }
 
+/// Copies of the store for the day on which it is lost.
+///
+/// A backup is one file that needs no other, consistent as of one moment, and proven before it has
+/// its name. It holds nothing that was forgotten at that moment, however restorable.
+pub trait Backups: Send + Sync {
+    /// Makes a backup while the store goes on: at `to`, which must not exist, or in the usual place
+    /// under a name that tells its time. If it fails nothing is left behind.
+    fn make(
+        &self,
+        to: Option<PathBuf>,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Backup, BackupError>>;
+
+    /// The backups of this store that are known, oldest first: those in the usual place, and those
+    /// made elsewhere.
+    fn list(&self) -> BoxFuture<'_, Result<Vec<Backup>, BackupError>>;
+
+    /// Removes all but the newest `keep` backups of this store that were made in the usual place
+    /// under a name that tells their time; returns how many.
+    fn prune(&self, keep: usize) -> BoxFuture<'_, Result<usize, BackupError>>;
+
+    /// The usual place.
+    fn place(&self) -> &Path;
+}
+
+/// A backup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// Its file.
+    pub path: PathBuf,
+    /// The moment as of which it is.
+    pub created_at: Timestamp,
+    /// Size, bytes.
+    pub n_bytes: u64,
+    /// Memories in it.
+    pub n_memories: u64,
+    /// Memories that it knows as forgotten.
+    pub n_forgotten: u64,
+    /// Sequence number of the last change in it.
+    pub sequence: u64,
+}
+
+/// Why a backup could not be made. The store itself is untouched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BackupError {
+    /// One at a time.
+    #[error("a backup is being made already; try again when it is done")]
+    Running,
+    /// Something of that name is there, and nothing is ever overwritten.
+    #[error("{} exists already: name another file", .0.display())]
+    Exists(PathBuf),
+    /// The file system refused.
+    #[error("cannot {verb} {}: {reason}", path.display())]
+    File {
+        /// What was tried.
+        verb: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Why it failed.
+        reason: String,
+    },
+    /// What was written is not sound, so the store is not either.
+    #[error("the backup is not sound, so the store may be damaged: {0}")]
+    Unsound(String),
+    /// The store failed under it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Counts and sizes of a store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoreReport {
@@ -299,7 +369,8 @@ pub enum IndexError {
 /// the record by the caller.
 pub trait Candidates: Send + Sync {
     /// The best `k` by words under `filter`, and the number of memories that match a word.
-    /// Everything acknowledged is found, whether or not the index has committed it.
+    /// Everything acknowledged is found, whether or not the index has committed it, unless the
+    /// answer says that it is incomplete.
     fn by_text<'a>(
         &'a self,
         snapshot: &'a Arc<dyn Snapshot>,
@@ -355,6 +426,17 @@ pub struct IndexReport {
     pub n_graphs: usize,
     /// Readable memories without a vector.
     pub n_pending_vectors: u64,
+    /// Times that the text index was built anew since the start.
+    pub text_rebuilds: Rebuilds,
+}
+
+/// How often something derived was made anew from the store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilds {
+    /// How often.
+    pub n: u64,
+    /// When and why the last time.
+    pub last: Option<(Timestamp, String)>,
 }
 
 /// What a comparison of index and store found. All numbers but the first are 0 in a sound daemon.
@@ -424,4 +506,21 @@ pub struct EmbedderReport {
     pub detail: String,
     /// Texts waiting.
     pub n_waiting: usize,
+}
+
+/// State of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogReport {
+    /// The file it is written to beside standard error, if there is one.
+    pub file: Option<String>,
+    /// Since when and why that file is not written, if it is not.
+    pub trouble: Option<(Timestamp, String)>,
+    /// Lines dropped because the queue to the file was full.
+    pub n_dropped: u64,
+    /// Lines that could not be written to the file.
+    pub n_failed: u64,
+    /// Warnings and errors told as "repeated" instead of one by one.
+    pub n_folded: u64,
+    /// The last error: when, and which event.
+    pub last_error: Option<(Timestamp, String)>,
 }

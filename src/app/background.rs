@@ -6,11 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use tokio::sync::{Notify, watch};
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::engine::{Engine, USAGE_FLUSH_EVERY};
-use crate::ports::{ParityReport, Store as _};
+use super::watchdog::Pulse;
+use crate::config::Config;
+use crate::domain::limits::{MODEL_RETRY_MAX, MODEL_RETRY_MIN};
+use crate::ports::{EmbedError, ParityReport, Store as _};
+use crate::service::maintain::BacklogError;
 
 /// Time between two looks for memories without vectors when nobody reports one.
 const BACKLOG_EVERY: Duration = Duration::from_mins(1);
@@ -20,13 +26,19 @@ const BACKLOG_RETRY: Duration = Duration::from_secs(5);
 const UPKEEP_EVERY: Duration = Duration::from_mins(1);
 /// Time between two comparisons of the indexes with the store.
 const PARITY_EVERY: Duration = Duration::from_hours(24);
-/// Time between two looks whether an index was lost meanwhile.
+/// Time between two looks whether an index was lost meanwhile that no search has told of.
 const PARITY_LOOK_EVERY: Duration = Duration::from_mins(1);
+/// Pause before an index that could not be loaded is loaded again, and before one that is lost again
+/// and again is made anew; doubled each time up to [`DERIVE_PAUSE_MAX`].
+const DERIVE_PAUSE_MIN: Duration = Duration::from_secs(1);
+/// See [`DERIVE_PAUSE_MIN`].
+const DERIVE_PAUSE_MAX: Duration = Duration::from_mins(10);
 
 /// Starts every background task; all of them end when `stop` is cancelled.
 pub(super) fn start(
     engine: &Arc<Engine>,
-    log_keep: Duration,
+    config: watch::Receiver<Arc<Config>>,
+    pulse: Arc<Pulse>,
     stop: &CancellationToken,
     tasks: &TaskTracker,
 ) {
@@ -37,53 +49,120 @@ pub(super) fn start(
             () = derive(&loading) => {}
         }
     });
-    let (flushing, token) = (Arc::clone(engine), stop.clone());
+    let (upkeep, token) = (Arc::clone(engine), stop.clone());
     tasks.spawn(async move {
-        while wait(&token, USAGE_FLUSH_EVERY).await {
-            if let Err(error) = flushing.service.flush_usage().await {
-                tracing::warn!(%error, "usage notes lost");
+        let mut flushes = tokio::time::interval(USAGE_FLUSH_EVERY);
+        let mut upkeeps = tokio::time::interval(UPKEEP_EVERY);
+        for interval in [&mut flushes, &mut upkeeps] {
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval.reset();
+        }
+        loop {
+            tokio::select! {
+                biased;
+                () = token.cancelled() => break,
+                () = pulse.answer() => {}
+                _ = upkeeps.tick() => {
+                    let log_keep = config.borrow().store.log_keep;
+                    keep_up(&upkeep, log_keep).await;
+                }
+                _ = flushes.tick() => {
+                    if let Err(error) = upkeep.service.flush_usage().await {
+                        tracing::warn!(%error, "usage notes lost");
+                    }
+                }
             }
         }
     });
-    let (upkeep, token) = (Arc::clone(engine), stop.clone());
+    let (backing_up, token) = (Arc::clone(engine), stop.clone());
     tasks.spawn(async move {
-        while wait(&token, UPKEEP_EVERY).await {
-            keep_up(&upkeep, log_keep).await;
+        loop {
+            tokio::select! {
+                () = token.cancelled() => break,
+                () = look_for_backup(&backing_up) => {}
+            }
         }
     });
 }
 
-/// Waits; `false` if it is time to stop.
-async fn wait(stop: &CancellationToken, time: Duration) -> bool {
-    tokio::time::timeout(time, stop.cancelled()).await.is_err()
+/// Everything that follows from the store: the indexes, and vectors that come late. Words wait for no
+/// model.
+async fn derive(engine: &Engine) {
+    let tried = Notify::new();
+    let words = async {
+        keep_loading_words(engine).await;
+        // A comparison takes a while, which the vectors should not have to wait for.
+        tried.notified().await;
+        prove_indexes(engine).await;
+    };
+    tokio::join!(words, keep_meaning(engine, &tried));
 }
 
-/// Everything that follows from the store: the indexes, and vectors that come late.
-async fn derive(engine: &Engine) {
-    match engine.load().await {
-        Ok(_) => tracing::info!("indexes loaded"),
+/// Loads the text index, again and again if the store cannot be read.
+async fn keep_loading_words(engine: &Engine) {
+    let mut pause = DERIVE_PAUSE_MIN;
+    while let Err(error) = engine.load_words().await {
         // What is wrong is shown by `status`; the store goes on taking memories.
-        Err(error) => tracing::error!(error = format!("{error:#}"), "indexes not loaded"),
+        tracing::error!(%error, "text index not loaded");
+        tokio::time::sleep(pause).await;
+        pause = doubled(pause);
     }
-    tokio::join!(embed_late(engine), prove_indexes(engine));
+    tracing::info!("text index loaded");
+}
+
+fn doubled(pause: Duration) -> Duration {
+    (2 * pause).min(DERIVE_PAUSE_MAX)
+}
+
+/// Opens the space of the model and embeds what waits, and does so again whenever the model was away:
+/// it may have come back as another one. `tried` is told after each attempt to open it.
+async fn keep_meaning(engine: &Engine, tried: &Notify) {
+    let mut told = None;
+    let mut pause = MODEL_RETRY_MIN;
+    loop {
+        let opened = engine.load_meaning().await;
+        tried.notify_one();
+        match opened {
+            Ok(None) => return,
+            Ok(Some(_)) => {
+                tracing::info!("vectors loaded");
+                told = None;
+                pause = MODEL_RETRY_MIN;
+                embed_late(engine).await;
+            }
+            Err(error) => {
+                let error = error.to_string();
+                if told.as_ref() != Some(&error) {
+                    tracing::warn!(error, "search is by words alone");
+                    told = Some(error);
+                }
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(MODEL_RETRY_MAX);
+    }
 }
 
 /// Compares the indexes with the store: after loading, then daily, and soon after the text index
 /// was lost, which the comparison makes anew.
 async fn prove_indexes(engine: &Engine) {
+    let mut pause = DERIVE_PAUSE_MIN;
     loop {
         match engine.compare_indexes().await {
             Ok(report) => tell(&report),
             Err(error) => tracing::warn!(error = format!("{error:#}"), "indexes not compared"),
         }
-        let mut waited = Duration::ZERO;
-        loop {
-            tokio::time::sleep(PARITY_LOOK_EVERY).await;
-            waited += PARITY_LOOK_EVERY;
-            if waited >= PARITY_EVERY || engine.has_lost_text() {
-                break;
-            }
-        }
+        tokio::time::sleep(pause).await;
+        let is_lost = tokio::time::timeout(PARITY_EVERY, text_lost(engine)).await.is_ok();
+        pause = if is_lost { doubled(pause) } else { DERIVE_PAUSE_MIN };
+    }
+}
+
+/// Waits until the text index is lost.
+async fn text_lost(engine: &Engine) {
+    while !engine.has_lost_text() {
+        let told = tokio::time::timeout(PARITY_LOOK_EVERY, engine.text_lost()).await;
+        tracing::trace!(told = told.is_ok(), "look whether the text index is lost");
     }
 }
 
@@ -96,6 +175,7 @@ fn tell(report: &ParityReport) {
     }
 }
 
+/// Embeds what has no vectors, now and whenever that happens; returns when the model is away.
 async fn embed_late(engine: &Engine) {
     let mut failed = HashSet::new();
     loop {
@@ -113,12 +193,30 @@ async fn embed_late(engine: &Engine) {
             }
             Err(error) => {
                 tracing::warn!(%error, "memories wait for their vectors");
+                if matches!(&error, BacklogError::Embed(error) if *error != EmbedError::Busy) {
+                    return;
+                }
                 BACKLOG_RETRY
             }
         };
         // Either it is time, or a memory was just stored without vectors; both lead to a look.
         let grew = tokio::time::timeout(pause, engine.service.backlog_grew()).await;
         tracing::trace!(grew = grew.is_ok(), "look for memories without vectors");
+    }
+}
+
+/// Waits a while, and makes the backup that is due then, if one is.
+async fn look_for_backup(engine: &Engine) {
+    tokio::time::sleep(UPKEEP_EVERY).await;
+    match engine.service.back_up_if_due().await {
+        Ok(None) => {}
+        Ok(Some(made)) => tracing::info!(
+            path = %made.path.display(),
+            n_items = made.n_memories,
+            n_bytes = made.n_bytes,
+            "backup made"
+        ),
+        Err(error) => tracing::error!(%error, "backup failed"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line, as clap reads it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -46,7 +47,11 @@ pub enum Command {
     /// Show the main job at work, in a temporary directory
     Demo,
     /// Show what works, what does not and why
-    Status,
+    Status(StatusArguments),
+    /// Look at every part from outside: how it is, and what to do about it
+    Doctor,
+    /// Have the daemon read its configuration anew; tells what changed, or everything that is wrong
+    Reload,
     /// Store a memory (`-` reads it from standard input)
     Remember(RememberArguments),
     /// Search
@@ -67,9 +72,24 @@ pub enum Command {
     /// Forget memories, by id or by a filter (shown first, then asked)
     Forget(ForgetArguments),
     /// Bring back what an agent forgot, while its grace lasts
-    Restore {
+    Unforget {
         /// The whole id
         id: String,
+    },
+    /// Back up the store while the daemon runs
+    Backup {
+        /// A new file [default: a name with the time, in the directory of the backups]
+        file: Option<PathBuf>,
+    },
+    /// Prove that a backup is sound (needs no daemon); exits 1 if it is not
+    Verify {
+        /// The backup
+        file: PathBuf,
+    },
+    /// Put a backup in the place of the store, while no daemon runs; the old store is kept beside it
+    Restore {
+        /// The backup
+        file: PathBuf,
     },
     /// Check the configuration and print what is in force; exits 78 on a bad one
     CheckConfig,
@@ -100,6 +120,23 @@ pub struct ScopeArguments {
     /// Only what happened before this time (ISO 8601)
     #[arg(long, value_name = "TIME")]
     pub before: Option<String>,
+}
+
+/// `status`
+#[derive(Debug, Args)]
+pub struct StatusArguments {
+    /// Look again and again, until Ctrl-C
+    #[arg(long, short)]
+    pub watch: bool,
+    /// Time between two looks, 0.1 to 3600
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval, requires = "watch")]
+    pub interval: Duration,
+}
+
+/// Reads a number of seconds.
+fn interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds, 0.1 to 3600".to_owned())
 }
 
 /// `remember`
@@ -228,4 +265,7 @@ pub struct EvalArguments {
     /// Keep the store here instead of in a temporary directory
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+    /// Measure with this embedding model (what `embed.model` may be; none: words alone)
+    #[arg(long, value_name = "NAME", default_value = "bundled")]
+    pub model: String,
 }

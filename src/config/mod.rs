@@ -12,6 +12,7 @@ mod layer;
 mod reader;
 
 mod access;
+mod endpoint;
 mod entries;
 mod settings;
 
@@ -26,11 +27,12 @@ mod tests;
 
 pub use access::AccessRule;
 pub use check::{check_json, render_check};
+pub use endpoint::EndpointConfig;
 pub use example::{DEFAULTS, KeyDoc, keys};
 pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};
 pub use problem::{Fault, Origin, Place, Problem, Problems};
 pub use settings::{
-    Config, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig, LogConfig, RecallConfig,
-    ServerConfig, StoreConfig,
+    BackupConfig, Config, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig, LogConfig,
+    RecallConfig, ServerConfig, StoreConfig,
 };

@@ -7,6 +7,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::access::AccessRule;
+use super::endpoint::{self, EndpointConfig};
 use super::entries;
 use super::problem::Problem;
 use super::reader::Reader;
@@ -33,6 +34,8 @@ pub struct Config {
     pub decay: DecayPolicy,
     /// `[forget]`
     pub forget: ForgetConfig,
+    /// `[backup]`
+    pub backup: BackupConfig,
     /// `[server]`
     pub server: ServerConfig,
     /// `[[access.agents]]`, in the order in which they are tried.
@@ -58,6 +61,8 @@ pub enum EmbedModel {
     /// The one inside the binary.
     #[default]
     Bundled,
+    /// The one behind the endpoint of `[embed.endpoint]`.
+    Endpoint,
     /// Vectors drawn from a hash of the text: no meaning, for tests of scale.
     Seeded,
     /// None: memories are found by their words only.
@@ -73,6 +78,8 @@ pub struct EmbedConfig {
     pub store_wait: Duration,
     /// Threads of the model, at least 1.
     pub threads: usize,
+    /// `[embed.endpoint]`
+    pub endpoint: EndpointConfig,
 }
 
 /// Indexes.
@@ -108,6 +115,17 @@ pub struct ForgetConfig {
     pub erase_within: Duration,
 }
 
+/// Backups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupConfig {
+    /// Where they go, absolute; `None`: `backups` in the data directory.
+    pub dir: Option<PathBuf>,
+    /// Time from one to the next; zero: only on request.
+    pub every: Duration,
+    /// How many are kept, at least 1.
+    pub keep: usize,
+}
+
 /// The socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
@@ -128,6 +146,12 @@ pub struct LogConfig {
     pub directives: String,
     /// One JSON object a line instead of text.
     pub json: bool,
+    /// Directory of log files, absolute; `None`: stderr alone.
+    pub dir: Option<PathBuf>,
+    /// Size at which a file is set aside, bytes.
+    pub file_bytes_max: u64,
+    /// Files kept beside the present one.
+    pub files_keep: usize,
 }
 
 impl Config {
@@ -169,6 +193,11 @@ impl Config {
             recall: recall(reader),
             decay: decay(reader),
             forget: forget(reader),
+            backup: BackupConfig {
+                dir: reader.path("backup.dir"),
+                every: reader.duration("backup.every_hours", HOUR, &(0..=8_760)),
+                keep: reader.count("backup.keep", &(1..=1_000)),
+            },
             server: ServerConfig {
                 socket: reader.path("server.socket"),
                 allow_uids: reader.uids("server.allow_uids"),
@@ -181,6 +210,9 @@ impl Config {
                     .read("log.level", LEVEL, |value| value.as_str().and_then(directives))
                     .unwrap_or_default(),
                 json: reader.one_of("log.format", &[("text", false), ("json", true)]),
+                dir: reader.path("log.dir"),
+                file_bytes_max: MIB as u64 * reader.integer("log.file_mb", &(1..=4_096)),
+                files_keep: reader.count("log.files_keep", &(1..=1_000)),
             },
         }
     }
@@ -194,6 +226,7 @@ const DAY: Duration = Duration::from_hours(24);
 fn embed(reader: &mut Reader<'_, '_>, warnings: &mut Vec<String>) -> EmbedConfig {
     let models = [
         ("bundled", EmbedModel::Bundled),
+        ("endpoint", EmbedModel::Endpoint),
         ("seeded", EmbedModel::Seeded),
         ("none", EmbedModel::None),
     ];
@@ -206,6 +239,7 @@ fn embed(reader: &mut Reader<'_, '_>, warnings: &mut Vec<String>) -> EmbedConfig
         model,
         store_wait: reader.duration("embed.store_wait_ms", MILLISECOND, &(0..=10_000)),
         threads: reader.count("embed.threads", &(1..=64)),
+        endpoint: endpoint::read(reader, model == EmbedModel::Endpoint),
     }
 }
 

@@ -16,7 +16,9 @@ pub mod embedding;
 pub mod filter;
 pub mod likeness;
 pub mod search;
+pub mod transfer;
 
+pub mod address;
 pub mod bm25;
 pub mod chunk;
 pub mod dates;
@@ -24,6 +26,7 @@ pub mod redaction;
 pub mod text;
 pub mod when;
 
+pub mod backup;
 pub mod budget;
 pub mod decay;
 pub mod excerpt;

@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 
 use super::args::InvalidArgument;
 use super::hello::Refused;
-use crate::ports::StoreError;
+use crate::ports::{BackupError, StoreError};
 use crate::service::ServiceError;
 
 /// The peer may not do this (free for servers: the protocol's own codes end at -32020).
@@ -28,6 +28,9 @@ pub(super) enum ToolError {
     /// The client took the call back.
     #[error("cancelled")]
     Cancelled,
+    /// The configuration is wrong; what was in force stays so.
+    #[error("the configuration was not changed:\n{}", .0.join("\n"))]
+    Configuration(Vec<String>),
     /// A defect of the daemon. The cause is in its log, not in the answer.
     #[error("internal error in {0}; the daemon's log has the cause")]
     Panicked(String),
@@ -39,7 +42,7 @@ impl ToolError {
         match self {
             Self::Panicked(_) => true,
             Self::Service(error) => is_ours(error),
-            Self::Argument(_) | Self::Busy(_) | Self::Cancelled => false,
+            Self::Argument(_) | Self::Busy(_) | Self::Cancelled | Self::Configuration(_) => false,
         }
     }
 
@@ -72,11 +75,12 @@ pub(super) fn resource_not_found(uri: &str) -> ErrorData {
 fn is_ours(error: &ServiceError) -> bool {
     match error {
         ServiceError::Store(StoreError::SupersedesMissing(_))
+        | ServiceError::Backup(BackupError::Exists(_) | BackupError::Running)
         | ServiceError::Invalid { .. }
         | ServiceError::NotFound { .. }
         | ServiceError::Ambiguous { .. }
         | ServiceError::NotReadable { .. }
         | ServiceError::NotWritable { .. } => false,
-        ServiceError::Store(_) | ServiceError::Index(_) => true,
+        ServiceError::Store(_) | ServiceError::Backup(_) | ServiceError::Index(_) => true,
     }
 }

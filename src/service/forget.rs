@@ -56,6 +56,10 @@ pub enum ForgetAnswer {
         receipt: Forgotten,
         /// References that mean nothing the caller may read.
         missing: Vec<String>,
+        /// Names of the backups that were made while one of them existed.
+        backups: Vec<String>,
+        /// Why the backups are not known, if they are not.
+        backups_unknown: Option<String>,
     },
 }
 
@@ -116,7 +120,7 @@ impl Service {
         let unknown = missing.first().cloned();
         match unknown.or_else(|| receipt.missing.first().map(ToString::to_string)) {
             Some(reference) if receipt.ids.is_empty() => Err(ServiceError::NotFound { reference }),
-            _ => Ok(ForgetAnswer::Receipt { receipt, missing }),
+            _ => Ok(self.receipt(receipt, missing).await),
         }
     }
 
@@ -142,7 +146,7 @@ impl Service {
             Some(confirm) if confirm.trim() == token => {
                 let ids = matching.iter().map(|memory| memory.id).collect();
                 let receipt = self.carry_out(caller, ids, request).await?;
-                Ok(ForgetAnswer::Receipt { receipt, missing: Vec::new() })
+                Ok(self.receipt(receipt, Vec::new()).await)
             }
             Some(confirm) => {
                 // A call that is sent again after its answer was lost finds its set gone; the store
@@ -150,7 +154,7 @@ impl Service {
                 if request.is_some() {
                     let receipt = self.carry_out(caller, Vec::new(), request).await?;
                     if !receipt.ids.is_empty() {
-                        return Ok(ForgetAnswer::Receipt { receipt, missing: Vec::new() });
+                        return Ok(self.receipt(receipt, Vec::new()).await);
                     }
                 }
                 Err(ServiceError::invalid(
@@ -163,6 +167,16 @@ impl Service {
                 ))
             }
         }
+    }
+
+    /// The receipt, with the backups that may still hold what is forgotten.
+    async fn receipt(&self, receipt: Forgotten, missing: Vec<String>) -> ForgetAnswer {
+        let (backups, backups_unknown) = match self.backups_holding(&receipt).await {
+            Ok(backups) => (backups, None),
+            // What is forgotten is forgotten; only this is not known.
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        ForgetAnswer::Receipt { receipt, missing, backups, backups_unknown }
     }
 
     /// Every writable memory that matches, oldest first.
@@ -200,15 +214,16 @@ impl Service {
         ids: Vec<MemoryId>,
         request: Option<RequestKey>,
     ) -> Result<Forgotten, ServiceError> {
+        let settings = self.settings();
         let now = self.clock.now();
         let later = |wait: std::time::Duration| -> Timestamp {
             let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
             now.checked_add(wait).unwrap_or(Timestamp::MAX)
         };
-        let restorable_until = caller.agent().is_some().then(|| later(self.settings.agent_grace));
+        let restorable_until = caller.agent().is_some().then(|| later(settings.agent_grace));
         // Without a grace the content goes with this transaction.
         let erase_by =
-            restorable_until.map_or(now, |until| until.max(later(self.settings.erase_within)));
+            restorable_until.map_or(now, |until| until.max(later(settings.erase_within)));
         let receipt = self
             .store
             .forget(Forget {

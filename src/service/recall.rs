@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::time::{Instant, timeout_at};
 
+use super::meaning::OpenSpace;
 use super::scope::Scope;
-use super::{Service, ServiceError, cursor};
+use super::{Service, ServiceError, Settings, cursor};
 use crate::domain::budget::tokens_estimate;
 use crate::domain::chunk::chunks;
 use crate::domain::embedding::{Languages, SpaceId, Vector};
@@ -20,10 +21,12 @@ use crate::domain::identity::Caller;
 use crate::domain::limits::{
     HIT_CHARS_MAX, HIT_TOKENS_OVERHEAD, QUERY_BYTES_MAX, RANKED_RECORDS_MAX, RECALL_TOKENS_MAX,
     RECALL_TOKENS_MIN, SEARCH_LIMIT_MAX, TEXT_CANDIDATES_MAX, VECTOR_CANDIDATES_MAX,
+    VECTORS_WAIT_MAX,
 };
 use crate::domain::memory::Memory;
+use crate::domain::namespace::Namespace;
 use crate::domain::ranking::{
-    Candidate, Fused, Hit, Question, Ranking, VectorArm, View, fuse, rank,
+    Candidate, Fused, Hit, Question, Ranking, Reader, VectorArm, View, fuse, rank,
 };
 use crate::domain::search::{TextCandidates, VectorCandidates};
 use crate::ports::{Measured, Snapshot};
@@ -100,9 +103,10 @@ impl Service {
         request: RecallRequest,
     ) -> Result<RecallAnswer, ServiceError> {
         let started = self.clock.monotonic();
-        let deadline = tokio_deadline(self.settings.recall_deadline);
+        let settings = self.settings();
+        let deadline = tokio_deadline(settings.recall_deadline);
         let now = self.clock.now();
-        let page = self.page(caller, &request)?;
+        let page = page(caller, &request, &settings)?;
         let mut warnings = Vec::new();
         let query = checked_query(&request.query, &mut warnings)?;
         let question = Question::read(query);
@@ -111,21 +115,30 @@ impl Service {
         }
         let snapshot = self.store.snapshot().await?;
         let filter = self.filter(caller, &snapshot, &request.scope).await?;
-        let found = self.candidates(&snapshot, (query, &question), &filter, deadline).await?;
-        let zone = request.zone.as_ref().unwrap_or(&self.settings.zone);
+        let space = self.space_in_time().await;
+        let space = space.as_deref();
+        let reader = space.map_or_else(Reader::default, OpenSpace::reader);
+        let latin_min = settings.ranking.question_latin_min;
+        let meaning = self.query_vector(space, (query, &question), latin_min, deadline);
+        let found = self.candidates(&snapshot, &question, &filter, meaning, deadline).await?;
+        let zone = request.zone.as_ref().unwrap_or(&settings.zone);
         let mut fused = fuse(
             &question,
             &found.text,
-            found
-                .vector
-                .as_ref()
-                .map(|candidates| VectorArm { candidates, languages: self.languages() }),
-            &self.settings.ranking,
+            found.vector.as_ref().map(|candidates| VectorArm { candidates, reader }),
+            &settings.ranking,
             zone,
         );
         fused.truncate(RANKED_RECORDS_MAX);
         let (fused, memories) = load(&snapshot, fused, &filter).await?;
-        let ranking = self.rank(caller, &snapshot, &question, (&fused, &memories), now).await?;
+        let view = View {
+            now,
+            weights: &weights(caller, &memories),
+            reader,
+            ranking: &settings.ranking,
+            decay: &settings.decay,
+        };
+        let ranking = self.rank(&snapshot, space, &question, (&fused, &memories), &view).await?;
         let (hits, next_cursor) = self.cut(&page, &question, &ranking, (&fused, &memories), now);
         self.note_returned(caller, hits.iter().map(|hit| hit.memory.id), now);
         let elapsed = self.clock.monotonic().saturating_sub(started);
@@ -146,17 +159,20 @@ impl Service {
     async fn candidates(
         &self,
         snapshot: &Arc<dyn Snapshot>,
-        (query, question): (&str, &Question),
+        question: &Question,
         filter: &Filter,
+        meaning: impl Future<Output = Result<(SpaceId, Vector), String>>,
         deadline: Instant,
     ) -> Result<Found, ServiceError> {
         let mut found = Found::default();
         let terms = question.terms.clone();
         let text = self.candidates.by_text(snapshot, terms, filter, TEXT_CANDIDATES_MAX);
-        let (text, vector) =
-            tokio::join!(timeout_at(deadline, text), self.query_vector(query, question, deadline));
+        let (text, vector) = tokio::join!(timeout_at(deadline, text), meaning);
         match text {
-            Ok(Ok(text)) => found.text = text,
+            Ok(Ok(text)) => {
+                found.degraded.extend(text.incomplete.iter().map(|why| format!("text: {why}")));
+                found.text = text;
+            }
             Ok(Err(error)) => found.degraded.push(format!("text: {error}")),
             Err(_) => found.degraded.push("text: it did not answer within the deadline".to_owned()),
         }
@@ -180,70 +196,58 @@ impl Service {
         Ok(found)
     }
 
+    /// The space in use; while the model is being asked what it is, the search waits for it a little.
+    async fn space_in_time(&self) -> Option<Arc<OpenSpace>> {
+        self.embedder.as_ref()?;
+        tokio::time::timeout(VECTORS_WAIT_MAX, self.meaning.opened()).await.ok().flatten()
+    }
+
     /// The vector of the question, or why there is none.
     async fn query_vector(
         &self,
-        query: &str,
-        question: &Question,
+        space: Option<&OpenSpace>,
+        (query, question): (&str, &Question),
+        latin_min: f32,
         deadline: Instant,
     ) -> Result<(SpaceId, Vector), String> {
         let embedder = self.embedder.as_ref().ok_or("no embedding model is configured")?;
         if question.terms.clauses.iter().all(Vec::is_empty) {
             return Err("there is nothing to embed".to_owned());
         }
-        let space = self.space.get().copied().ok_or("the embedding space is not open yet")?;
-        if self.languages() == Languages::Latin
-            && question.latin_share < self.settings.ranking.question_latin_min
-        {
+        let space = space.ok_or_else(|| self.meaning.trouble())?;
+        if let Some(pass) = self.reembedding() {
+            return Err(format!("{pass}; until then search is by words"));
+        }
+        if space.model.languages == Languages::Latin && question.latin_share < latin_min {
             return Err("the model reads Latin script only; this was searched by words".to_owned());
         }
         match timeout_at(deadline, embedder.embed_query(Arc::from(query))).await {
-            Ok(Ok(vector)) => Ok((space, vector)),
+            Ok(Ok(vector)) => Ok((space.id, vector)),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("the model did not answer within the deadline".to_owned()),
         }
     }
 
-    fn languages(&self) -> Languages {
-        let identity = self.embedder.as_ref().and_then(|embedder| embedder.identity());
-        identity.map_or(Languages::All, |identity| identity.languages)
-    }
-
     async fn rank(
         &self,
-        caller: &Caller,
         snapshot: &Arc<dyn Snapshot>,
+        space: Option<&OpenSpace>,
         question: &Question,
         (fused, memories): (&[Fused], &[Memory]),
-        now: Timestamp,
+        view: &View<'_>,
     ) -> Result<Ranking, ServiceError> {
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
-        let vectors = match self.space.get() {
-            Some(space) => snapshot.vectors(*space, ids).await?,
+        let vectors = match space.filter(|space| space.is_complete()) {
+            Some(space) => snapshot.vectors(space.id, ids).await?,
             None => vec![Vec::new(); memories.len()],
         };
-        let mut weights = Vec::new();
-        for memory in memories {
-            if let Some(weight) = caller.access.weight(&memory.namespace)
-                && !weights.iter().any(|(namespace, _)| *namespace == memory.namespace)
-            {
-                weights.push((memory.namespace.clone(), weight));
-            }
-        }
         let candidates: Vec<Candidate<'_>> = fused
             .iter()
             .zip(memories)
             .zip(&vectors)
             .map(|((fused, memory), vectors)| Candidate { fused, memory, vectors })
             .collect();
-        let view = View {
-            now,
-            weights: &weights,
-            languages: self.languages(),
-            ranking: &self.settings.ranking,
-            decay: &self.settings.decay,
-        };
-        Ok(rank(question, &candidates, &view))
+        Ok(rank(question, &candidates, view))
     }
 
     /// The hits of the page, within its limit and its token budget; at least one if there are any.
@@ -298,30 +302,8 @@ impl Service {
     }
 
     fn chunk_range(&self, memory: &Memory, chunk: u32) -> Option<Range<usize>> {
-        let tokens_max = self.embedder.as_ref()?.identity()?.tokens_max;
+        let tokens_max = self.meaning.open()?.model.tokens_max;
         chunks(&memory.content, tokens_max).into_iter().nth(chunk as usize)
-    }
-
-    fn page(&self, caller: &Caller, request: &RecallRequest) -> Result<Page, ServiceError> {
-        let limit = request.limit.unwrap_or(self.settings.recall_limit);
-        if !(1..=SEARCH_LIMIT_MAX).contains(&limit) {
-            let expected = format!("a number 1 to {SEARCH_LIMIT_MAX}");
-            return Err(ServiceError::invalid("limit", expected, limit));
-        }
-        let tokens_max = request.max_tokens.unwrap_or(self.settings.recall_tokens_max);
-        if !(RECALL_TOKENS_MIN..=RECALL_TOKENS_MAX).contains(&tokens_max) {
-            let expected = format!("a number {RECALL_TOKENS_MIN} to {RECALL_TOKENS_MAX}");
-            return Err(ServiceError::invalid("max_tokens", expected, tokens_max));
-        }
-        let fingerprint = cursor::fingerprint(caller, &(&request.query, &request.scope));
-        let offset = match &request.cursor {
-            Some(text) => {
-                let [offset] = cursor::read::<1>(text, fingerprint)?;
-                usize::try_from(offset).unwrap_or(usize::MAX)
-            }
-            None => 0,
-        };
-        Ok(Page { limit, tokens_max, offset, fingerprint })
     }
 }
 
@@ -331,6 +313,46 @@ struct Page {
     tokens_max: usize,
     offset: usize,
     fingerprint: u64,
+}
+
+/// Which part of the ranking a request asks for.
+fn page(
+    caller: &Caller,
+    request: &RecallRequest,
+    settings: &Settings,
+) -> Result<Page, ServiceError> {
+    let limit = request.limit.unwrap_or(settings.recall_limit);
+    if !(1..=SEARCH_LIMIT_MAX).contains(&limit) {
+        let expected = format!("a number 1 to {SEARCH_LIMIT_MAX}");
+        return Err(ServiceError::invalid("limit", expected, limit));
+    }
+    let tokens_max = request.max_tokens.unwrap_or(settings.recall_tokens_max);
+    if !(RECALL_TOKENS_MIN..=RECALL_TOKENS_MAX).contains(&tokens_max) {
+        let expected = format!("a number {RECALL_TOKENS_MIN} to {RECALL_TOKENS_MAX}");
+        return Err(ServiceError::invalid("max_tokens", expected, tokens_max));
+    }
+    let fingerprint = cursor::fingerprint(caller, &(&request.query, &request.scope));
+    let offset = match &request.cursor {
+        Some(text) => {
+            let [offset] = cursor::read::<1>(text, fingerprint)?;
+            usize::try_from(offset).unwrap_or(usize::MAX)
+        }
+        None => 0,
+    };
+    Ok(Page { limit, tokens_max, offset, fingerprint })
+}
+
+/// The namespaces of these memories, each with its weight for the caller.
+fn weights(caller: &Caller, memories: &[Memory]) -> Vec<(Namespace, f64)> {
+    let mut weights: Vec<(Namespace, f64)> = Vec::new();
+    for memory in memories {
+        if let Some(weight) = caller.access.weight(&memory.namespace)
+            && !weights.iter().any(|(namespace, _)| *namespace == memory.namespace)
+        {
+            weights.push((memory.namespace.clone(), weight));
+        }
+    }
+    weights
 }
 
 /// The query, cut at [`QUERY_BYTES_MAX`] with a warning.

@@ -5,8 +5,16 @@
 //! never content of memories above TRACE, never a token.
 
 mod counters;
+mod events;
+mod file;
+mod fold;
 mod histogram;
+mod journal;
 mod logging;
+mod panics;
 
 pub use counters::Counters;
-pub use logging::{LogSettings, TelemetryError, install};
+pub use events::{EVENTS, LogEvent};
+pub use file::FileSettings;
+pub use logging::{Log, LogSettings, LogWorker, TelemetryError, install};
+pub use panics::log_panics;

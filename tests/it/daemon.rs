@@ -57,6 +57,11 @@ impl Home {
     /// Gives the daemons that start from now on this configuration file.
     pub fn configure(&mut self, config: &str) {
         config.clone_into(&mut self.config);
+        self.rewrite(config);
+    }
+
+    /// Puts another text into the configuration file.
+    pub fn rewrite(&self, config: &str) {
         fs::write(self.path("config.toml"), config).unwrap();
     }
 
@@ -112,17 +117,25 @@ impl Home {
         daemon
     }
 
+    /// Starts the daemon by a command that is changed first, and waits until it answers.
+    pub async fn serve_with(&self, change: impl FnOnce(&mut Command)) -> Daemon<'_> {
+        let daemon = self.spawn_with(change);
+        daemon.wait_until_it_answers().await;
+        daemon
+    }
+
     /// Starts the daemon without waiting.
     pub fn spawn(&self) -> Daemon<'_> {
+        self.spawn_with(|_| {})
+    }
+
+    /// Starts the daemon by a command that is changed first, without waiting.
+    pub fn spawn_with(&self, change: impl FnOnce(&mut Command)) -> Daemon<'_> {
         let log = File::options().create(true).append(true).open(self.path("daemon.log")).unwrap();
-        let child = self
-            .command(&["serve"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        Daemon { home: self, child }
+        let mut command = self.command(&["serve"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        change(&mut command);
+        Daemon { home: self, child: command.spawn().unwrap() }
     }
 
     /// What the daemon has logged so far.
@@ -181,6 +194,11 @@ impl<'a> Daemon<'a> {
     /// Where it lives.
     pub fn home(&self) -> &'a Home {
         self.home
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Waits until it takes connections.

@@ -64,7 +64,8 @@ async fn a_second_signal_ends_a_stop_that_hangs() {
     let mut daemon = home.serve().await;
     daemon.signal(Signal::TERM);
     daemon.signal(Signal::INT);
-    eventually("the daemon stops", async || daemon.exited()).await;
+    let status = eventually("the daemon stops", async || daemon.exited()).await;
+    assert_eq!(status.code(), Some(1));
     let again = home.serve().await;
     assert!(again.stop().await.success());
 }

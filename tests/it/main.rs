@@ -13,22 +13,34 @@
     reason = "test code: a failure is a panic, and a skipped test says so loudly"
 )]
 
+mod backup;
 mod bridge;
 mod commands;
 mod daemon;
+mod doctor;
+mod endpoint;
+mod endpoint_server;
+mod events;
+mod footprint;
 mod forget;
 mod inspector;
 mod kill;
 mod lifecycle;
+mod logs;
 mod random;
 mod readme;
 mod rebuild;
 mod recall;
+mod reembed;
+mod reload;
 mod rough;
 mod scenarios;
 mod sdk;
 mod secrets;
 mod skip;
 mod socket;
+mod supervised;
 mod tidy;
 mod unconnected;
+mod units;
+mod watch;

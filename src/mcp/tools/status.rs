@@ -3,14 +3,17 @@
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
+use super::super::Shared;
 use super::super::args::Arguments;
+use super::super::control::{ConfigReport, WatchdogReport};
 use super::super::reply::{Reply, put};
 use super::super::schema::{self, Conduct};
 use super::{Call, Outcome};
 use crate::domain::identity::Caller;
 use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
-use crate::ports::ParityReport;
+use crate::ports::{LogReport, ParityReport};
+use crate::service::meaning::Reembedding;
 use crate::service::status::{Comparison, PartState, PartStatus, StatusReport};
 
 pub(super) const NAME: &str = "memory_status";
@@ -27,9 +30,8 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn run(call: Call<'_>, arguments: Arguments) -> Outcome {
     let warnings = arguments.finish();
-    let report = call.service.status().await;
     let mut reply = Reply::default();
-    for (name, value) in facts(&report, call.caller, call.n_connections) {
+    for (name, value) in facts(call.shared, call.caller).await {
         write(&mut reply, &name, &value);
         reply.field(&name, value);
     }
@@ -38,18 +40,18 @@ pub(super) async fn run(call: Call<'_>, arguments: Arguments) -> Outcome {
 }
 
 /// Everything the caller may know, by name.
-pub(in crate::mcp) fn facts(
-    report: &StatusReport,
-    caller: &Caller,
-    n_connections: usize,
-) -> JsonObject {
+pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObject {
+    let mut report = shared.service.status().await;
+    let process = shared.control.report();
+    report.parts.extend(process.parts.iter().cloned());
     let mut facts = JsonObject::new();
     put(&mut facts, "ok", report.is_ok());
     put(&mut facts, "version", report.version);
     put(&mut facts, "started_at", report.started_at.to_string());
     put(&mut facts, "now", report.now.to_string());
     put(&mut facts, "parts", report.parts.iter().map(part).collect::<Vec<_>>());
-    put(&mut facts, "store", store(report, caller));
+    put(&mut facts, "store", store(&report, caller));
+    put(&mut facts, "backup", backup(&report, caller));
     let index = &report.index;
     for (name, arm) in [("text", &index.text), ("vectors", &index.vectors)] {
         let mut value = JsonObject::new();
@@ -60,6 +62,12 @@ pub(in crate::mcp) fn facts(
             put(&mut value, "n_memories", arm.n_memories);
             put(&mut value, "disk_bytes", arm.disk_bytes);
         }
+        if let ("text", true) = (name, caller.is_owner()) {
+            put(&mut value, "n_rebuilds", index.text_rebuilds.n);
+            let last = index.text_rebuilds.last.as_ref();
+            let last = last.map(|(at, reason)| format!("{at}: {reason}"));
+            put(&mut value, "last_rebuild", last);
+        }
         put(&mut facts, name, value);
     }
     put(&mut facts, "n_pending_vectors", index.n_pending_vectors);
@@ -68,17 +76,33 @@ pub(in crate::mcp) fn facts(
         let waiting = json!({"ready": embedder.ready, "n_waiting": embedder.n_waiting});
         put(&mut facts, "embedder", waiting);
     }
+    if let Some(pass) = &report.reembedding {
+        put(&mut facts, "reembedding", reembedding(pass));
+    }
     if let Some(comparison) = &report.comparison {
         put(&mut facts, "parity", parity(comparison, caller));
     }
-    put(&mut facts, "n_connections", n_connections);
-    let counters: JsonObject =
-        report.counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
+    put(&mut facts, "n_connections", shared.connections.count());
     if caller.is_owner() {
+        let counters: JsonObject =
+            report.counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
         put(&mut facts, "counters", counters);
+        put(&mut facts, "config", config(&process.config));
+        put(&mut facts, "log", log(&process.log));
+        put(&mut facts, "watchdog", process.watchdog.as_ref().map(watchdog));
     }
     put(&mut facts, "notes", report.notes.clone());
     facts
+}
+
+fn reembedding(pass: &Reembedding) -> Value {
+    json!({
+        "model": pass.model,
+        "n_done": pass.n_done,
+        "n_total": pass.n_total,
+        "since": pass.since.to_string(),
+        "seconds_left": pass.left.map(|left| left.as_secs()),
+    })
 }
 
 /// The last comparison of the indexes with the store; counts go over all namespaces.
@@ -112,6 +136,51 @@ fn part(part: &PartStatus) -> Value {
             "because": because,
         }),
     }
+}
+
+/// When the last backup was made and the next is due; where they lie and how large they are is for
+/// the person.
+fn backup(report: &StatusReport, caller: &Caller) -> JsonObject {
+    let mut value = JsonObject::new();
+    let backup = &report.backup;
+    put(&mut value, "last", backup.last.as_ref().map(|last| last.created_at.to_string()));
+    put(&mut value, "next", backup.next.map(|next| next.to_string()));
+    if caller.is_owner() {
+        put(&mut value, "place", backup.place.to_string_lossy());
+        put(&mut value, "n_backups", backup.n_backups);
+        put(&mut value, "last_file", backup.last.as_ref().map(|last| last.path.to_string_lossy()));
+        put(&mut value, "last_bytes", backup.last.as_ref().map(|last| last.n_bytes));
+        put(&mut value, "last_memories", backup.last.as_ref().map(|last| last.n_memories));
+    }
+    value
+}
+
+fn config(config: &ConfigReport) -> Value {
+    json!({
+        "generation": config.generation,
+        "loaded_at": config.loaded_at.to_string(),
+        "file": config.file,
+        "needs_restart": config.needs_restart,
+    })
+}
+
+fn log(log: &LogReport) -> Value {
+    let last_error = log.last_error.as_ref();
+    json!({
+        "file": log.file,
+        "n_dropped": log.n_dropped,
+        "n_failed": log.n_failed,
+        "n_folded": log.n_folded,
+        "last_error": last_error.map(|(at, event)| json!({"at": at.to_string(), "event": event})),
+    })
+}
+
+fn watchdog(watchdog: &WatchdogReport) -> Value {
+    json!({
+        "limit_ms": watchdog.limit_ms,
+        "last_at": watchdog.last_at.map(|at| at.to_string()),
+        "stuck": watchdog.stuck,
+    })
 }
 
 /// The store; of namespaces only those that the caller may read, the fullest first.

@@ -30,6 +30,7 @@ fn text(hits: &[(u128, f64, f32)]) -> TextCandidates {
         best: vec![hits.iter().map(|hit| hit.1).fold(0.0, f64::max)],
         n_matching: hits.len() as u64,
         n_documents: 100,
+        incomplete: None,
     }
 }
 
@@ -54,7 +55,10 @@ fn fused(
     text: &TextCandidates,
     vectors: Option<(&VectorCandidates, Languages)>,
 ) -> Vec<Fused> {
-    let arm = vectors.map(|(candidates, languages)| VectorArm { candidates, languages });
+    let arm = vectors.map(|(candidates, languages)| VectorArm {
+        candidates,
+        reader: Reader { languages, ..Reader::default() },
+    });
     fuse(&Question::read(question), text, arm, &RankingPolicy::default(), &TimeZone::UTC)
 }
 
