@@ -83,6 +83,7 @@ pub const EVENTS: &[LogEvent] = &[
     event("indexes repaired", "they differed from the store in so many places"),
     event("text index is to be built", "there is none; searches wait or say degraded"),
     event("text index is to be rebuilt", "what lies there is of another version or store"),
+    event("text index is built anew", "from the store; status shows how far it is"),
     event("text index damaged", "it is made anew from the store"),
     event("text index cannot be made", "its directory cannot be used; search is by meaning alone"),
     event("text index thread not started", "the same, for want of a thread"),
