@@ -14,11 +14,16 @@ use recalld::store::{RedbStore, StoreSettings};
 use serde_json::{Value, json};
 
 use crate::daemon::{Agent, Home, eventually};
+use crate::endpoint_server::{Answer, Endpoint, vector};
 
 /// Memories that are embedded anew: enough for several kills on the way.
 const N_MEMORIES: usize = 300;
 /// Memories between two whose vectors are made again to be compared.
 const CHECK_STEP: usize = 6;
+/// What the endpoint of the tests calls its model.
+const ENDPOINT_MODEL: &str = "stand-in";
+/// Coordinates of its vectors.
+const ENDPOINT_DIMENSION: usize = 768;
 
 fn home(model: &str) -> Home {
     let home = Home::with_config(&config(model)).expect_log("is for tests");
@@ -73,18 +78,22 @@ async fn unmixed_spaces(home: &Home) -> Vec<Space> {
     let spaces = store.spaces().await.unwrap();
     let snapshot = store.snapshot().await.unwrap();
     for space in &spaces {
-        let name = if space.model.name == "seeded" { "seeded" } else { "bundled" };
-        let model = match name {
-            "seeded" => Queue::start(seeded::identity(0), 1, || Ok(seeded::model(0))),
-            _ => Queue::start(bundled::identity(), 1, bundled::load),
+        let model = match space.model.name.as_str() {
+            "seeded" => Some(Queue::start(seeded::identity(0), 1, || Ok(seeded::model(0)))),
+            ENDPOINT_MODEL => None,
+            _ => Some(Queue::start(bundled::identity(), 1, bundled::load)),
         };
         let stored = snapshot.scan_vectors(space.id, None, usize::MAX).await.unwrap();
         for (id, embedded) in stored.iter().step_by(CHECK_STEP) {
             let memory = snapshot.memories(vec![*id]).await.unwrap().remove(0).unwrap();
-            let made = model.embed_documents(vec![Arc::clone(&memory.content)]).await.unwrap();
-            for (kept, made) in embedded.chunks.iter().zip(&made[0]) {
+            let text = Arc::clone(&memory.content);
+            let made = match &model {
+                Some(model) => model.embed_documents(vec![text]).await.unwrap().remove(0),
+                None => vec![vector(&text, ENDPOINT_DIMENSION).into()],
+            };
+            for (kept, made) in embedded.chunks.iter().zip(&made) {
                 let cosine = cosine(kept, made);
-                assert!(cosine > 0.999, "{name}: {cosine} of {}", memory.content);
+                assert!(cosine > 0.999, "{}: {cosine} of {}", space.model.name, memory.content);
             }
         }
     }
@@ -187,4 +196,87 @@ async fn a_model_that_comes_back_half_way_finds_its_old_vectors() {
     let spaces = unmixed_spaces(&home).await;
     assert_eq!((spaces.len(), spaces[0].model.name.as_str()), (1, "seeded"));
     assert_eq!((spaces[0].n_embedded, spaces[0].n_pending), (N_MEMORIES as u64 + 1, 0));
+}
+
+/// The state of a part and the reason for it.
+async fn part(agent: &Agent, name: &str) -> (String, String) {
+    let status = status(agent).await;
+    let part = status["parts"].as_array().unwrap().iter().find(|part| part["name"] == name);
+    let text = |field: &str| part.unwrap()[field].as_str().unwrap_or_default().to_owned();
+    (text("state"), text("because"))
+}
+
+/// Stores while the endpoint is away: acknowledged at once, found by words, and it is said why not by
+/// meaning.
+async fn expect_words_without_the_endpoint(agent: &Agent, word: &str) {
+    let text = format!("The {word} was stored while the endpoint was away");
+    let answer = agent.must("memory_store", json!({ "content": text })).await;
+    assert_eq!(answer["memories"][0]["status"], "stored", "{answer}");
+    assert_eq!(answer["memories"][0]["embedded"], false, "{answer}");
+    let answer = agent.must("memory_search", json!({ "query": word })).await;
+    assert_eq!(answer["memories"][0]["content"], json!(text), "{answer}");
+    assert!(answer["degraded"].to_string().contains("vectors: "), "{answer}");
+}
+
+/// Scenario 26: an endpoint of 768 dimensions goes away; then a model of 384 takes its place.
+#[tokio::test]
+async fn a_lost_endpoint_delays_meaning_until_another_model_has_read_everything() {
+    let endpoint = Endpoint::start(Answer::Floats(ENDPOINT_DIMENSION));
+    let config = |wait_ms: u32| {
+        format!(
+            "[embed]\nmodel = \"endpoint\"\nstore_wait_ms = {wait_ms}\n[embed.endpoint]\n\
+             url = \"{}\"\nmodel = \"{ENDPOINT_MODEL}\"\n",
+            endpoint.url
+        )
+    };
+    let home = Home::with_config(&config(10_000))
+        .expect_log("search is by words alone")
+        .expect_log("memories wait for their vectors");
+    let daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    fill(&agent).await;
+    until_whole(&agent).await;
+    let answer = agent.must("memory_search", json!({ "query": "kitten sofa" })).await;
+    assert!(answer["memories"][0]["reasons"].to_string().contains("vector +"), "{answer}");
+
+    fs::write(home.path("config.toml"), config(500)).unwrap();
+    endpoint.always(Answer::Raw(500, "", "{}".to_owned()));
+    expect_words_without_the_endpoint(&agent, "zeppelin").await;
+    daemon.kill();
+    // A start without it serves as well, and says what is missing.
+    let daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    expect_words_without_the_endpoint(&agent, "gondola").await;
+    let (state, because) = part(&agent, "vectors").await;
+    assert_eq!(state, "degraded");
+    assert!(!because.is_empty());
+    daemon.kill();
+    let spaces = unmixed_spaces(&home).await;
+    assert_eq!((spaces.len(), spaces[0].model.dimension), (1, ENDPOINT_DIMENSION));
+    assert_eq!((spaces[0].n_embedded, spaces[0].n_pending), (N_MEMORIES as u64, 2));
+
+    switch(&home, "bundled");
+    let daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    until_done(&agent, 60).await;
+    expect_words_alone(&agent).await;
+    daemon.kill();
+    let dimensions: Vec<usize> =
+        unmixed_spaces(&home).await.iter().map(|space| space.model.dimension).collect();
+    assert_eq!(dimensions, [ENDPOINT_DIMENSION, 384]);
+
+    let daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    until_whole(&agent).await;
+    let answer =
+        agent.must("memory_search", json!({ "query": "the balloon called zeppelin" })).await;
+    assert!(answer["degraded"].is_null(), "{answer}");
+    eventually("the old space is removed", async || {
+        home.log().contains("vectors of an old model removed").then_some(())
+    })
+    .await;
+    assert!(daemon.stop().await.success());
+    let spaces = unmixed_spaces(&home).await;
+    assert_eq!((spaces.len(), spaces[0].model.dimension), (1, 384));
+    assert_eq!((spaces[0].n_embedded, spaces[0].n_pending), (N_MEMORIES as u64 + 2, 0));
 }
