@@ -278,7 +278,8 @@ pub struct EvalArguments {
     /// Keep the store here instead of in a temporary directory
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
-    /// Measure with this embedding model instead of the one of `--config` (none: words alone)
+    /// Measure with this embedding model instead of the one of `--config` (none: words alone; one
+    /// that is installed is looked for in `--state-dir`)
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
 }

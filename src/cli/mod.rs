@@ -71,7 +71,13 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
     let (tool, request, show): (_, _, fn(&Value, bool)) = match &arguments.command {
         Command::Demo => return demo::run().await,
         Command::Eval(what) => {
-            return eval::run(what, arguments.config.as_deref(), json).await;
+            return eval::run(
+                what,
+                arguments.config.as_deref(),
+                arguments.state_dir.as_deref(),
+                json,
+            )
+            .await;
         }
         Command::Forget(what) => return forget(sockets, what, json).await,
         Command::Show { ids, history } => {

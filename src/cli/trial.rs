@@ -11,6 +11,8 @@ use tokio::process::{Child, Command};
 use super::session::{CliError, WAIT};
 use crate::mcp::client::{Client, Hello};
 
+/// Directories of a data directory that hold installed models and the library that runs them.
+const INSTALLED: [&str; 2] = ["models", "ort"];
 /// Time between two looks for a daemon that is starting.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -28,6 +30,22 @@ impl Trial {
         let trial = Self { dir: dir.to_owned() };
         std::fs::write(trial.config(), config)?;
         Ok(trial)
+    }
+
+    /// Lets the trial use what is installed in another data directory: models and ONNX Runtime.
+    ///
+    /// # Errors
+    /// If a link cannot be made.
+    pub(super) fn borrow_models(&self, data_dir: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(self.state_dir())?;
+        for name in INSTALLED {
+            let (from, to) =
+                (std::path::absolute(data_dir.join(name))?, self.state_dir().join(name));
+            if from.is_dir() && !to.exists() {
+                std::os::unix::fs::symlink(from, to)?;
+            }
+        }
+        Ok(())
     }
 
     /// The data directory.

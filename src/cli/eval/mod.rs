@@ -36,6 +36,7 @@ const DEPTH: usize = 20;
 pub(super) async fn run(
     what: &EvalArguments,
     config: Option<&Path>,
+    data_dir: Option<&Path>,
     json: bool,
 ) -> Result<(), CliError> {
     let config = trial_config(config, what.model.as_deref())?;
@@ -48,6 +49,9 @@ pub(super) async fn run(
         let dir = root.join(&set.name);
         std::fs::create_dir_all(&dir)?;
         let trial = Trial::new(&dir, &config)?;
+        if let Some(data_dir) = data_dir {
+            trial.borrow_models(data_dir)?;
+        }
         let (daemon, owner) = trial.serve().await?;
         let report = measure(set, &trial, &owner, daemon.id()).await;
         stop(daemon).await?;
