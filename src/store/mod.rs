@@ -16,6 +16,7 @@ mod records;
 mod indexes;
 
 mod batch;
+mod condition;
 mod requests;
 mod vectors;
 mod writer;
@@ -59,6 +60,7 @@ pub use migrations::FORMAT_VERSION;
 pub use refusal::OpenError;
 pub use verify::Verified;
 
+use condition::Condition;
 use errors::Result;
 use snapshot::RedbSnapshot;
 use writer::Writer;
@@ -77,6 +79,7 @@ pub struct RedbStore {
     /// `None` once it is closed. Whoever begins to read holds the lock, so that closing waits.
     database: Arc<RwLock<Option<Arc<Database>>>>,
     writer: Writer,
+    condition: Arc<Condition>,
 }
 
 impl RedbStore {
@@ -109,9 +112,10 @@ impl RedbStore {
 
     fn start(location: open::Location, database: Database) -> std::result::Result<Self, OpenError> {
         let database = Arc::new(database);
-        let writer = Writer::start(Arc::clone(&database))
+        let condition = Arc::new(Condition::new());
+        let writer = Writer::start(Arc::clone(&database), Arc::clone(&condition))
             .map_err(|source| location.file_error("start the writer thread of", source))?;
-        Ok(Self { location, database: Arc::new(RwLock::new(Some(database))), writer })
+        Ok(Self { location, database: Arc::new(RwLock::new(Some(database))), writer, condition })
     }
 
     /// Who learns of every commit. Only the first call counts; it comes before the first write.
@@ -119,15 +123,15 @@ impl RedbStore {
         self.writer.subscribe(listener);
     }
 
-    /// Why the store takes no more writes, once its file has failed: the process should end in
-    /// order and start again.
+    /// Why the store takes no more writes, once its file has failed (in a write or in a read): the
+    /// process should end in order and start again.
     pub fn fatal(&self) -> Option<String> {
-        self.writer.watch_fatal().borrow().clone()
+        self.condition.fatal()
     }
 
     /// Changes once, from `None` to what [`RedbStore::fatal`] gives.
     pub fn watch_fatal(&self) -> watch::Receiver<Option<String>> {
-        self.writer.watch_fatal()
+        self.condition.watch_fatal()
     }
 
     /// Commits since it was opened.
@@ -156,12 +160,16 @@ impl RedbStore {
 
     /// A snapshot of what is committed, made off the caller's thread: it may read the disk.
     async fn begin_read(&self) -> Result<RedbSnapshot> {
-        let database = Arc::clone(&self.database);
-        snapshot::blocking(move || {
-            let database = database.read().unwrap_or_else(PoisonError::into_inner);
-            RedbSnapshot::new(database.as_ref().ok_or(StoreError::Closed)?.begin_read()?)
+        let (database, condition) = (Arc::clone(&self.database), Arc::clone(&self.condition));
+        let snapshot = snapshot::blocking(move || {
+            let open = database.read().unwrap_or_else(PoisonError::into_inner);
+            let transaction = open.as_ref().ok_or(StoreError::Closed)?.begin_read()?;
+            drop(open);
+            RedbSnapshot::new(transaction, condition)
         })
-        .await
+        .await;
+        self.condition.note(&snapshot);
+        snapshot
     }
 
     /// Repeats a step of bounded size until it finds nothing more to do, and adds up.
@@ -237,6 +245,7 @@ impl Store for RedbStore {
             report.location = self.location.to_string();
             report.file_bytes = self.location.file_bytes();
             report.n_waiting = self.writer.n_waiting();
+            report.trouble = self.fatal();
             Ok(report)
         })
     }

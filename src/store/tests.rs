@@ -6,6 +6,8 @@ mod format;
 mod opening;
 mod writing;
 
+mod faults;
+
 mod forgetting;
 mod listing;
 mod remembering;

@@ -13,13 +13,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use redb::Database;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::domain::change::Committed;
 use crate::domain::limits::{GROUP_COMMIT_MAX, WRITE_QUEUE_MAX};
 use crate::ports::{CommitListener, StoreError};
 
 use super::batch::Batch;
+use super::condition::Condition;
 use super::errors::{Result, is_fatal};
 
 /// Handle on the writer thread.
@@ -37,17 +38,20 @@ impl std::fmt::Debug for Writer {
 
 struct Shared {
     listener: OnceLock<Arc<dyn CommitListener>>,
-    fatal: watch::Sender<Option<String>>,
+    condition: Arc<Condition>,
     n_waiting: AtomicUsize,
     n_commits: AtomicU64,
 }
 
 impl Writer {
     /// Starts the thread.
-    pub(super) fn start(database: Arc<Database>) -> std::io::Result<Self> {
+    pub(super) fn start(
+        database: Arc<Database>,
+        condition: Arc<Condition>,
+    ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             listener: OnceLock::new(),
-            fatal: watch::Sender::new(None),
+            condition,
             n_waiting: AtomicUsize::new(0),
             n_commits: AtomicU64::new(0),
         });
@@ -62,11 +66,6 @@ impl Writer {
     /// Who learns of every commit; only the first call counts.
     pub(super) fn subscribe(&self, listener: Arc<dyn CommitListener>) {
         let _first = self.shared.listener.set(listener).is_ok();
-    }
-
-    /// Why no more is written, once that is so.
-    pub(super) fn watch_fatal(&self) -> watch::Receiver<Option<String>> {
-        self.shared.fatal.subscribe()
     }
 
     /// Operations that no transaction has taken up yet.
@@ -185,8 +184,7 @@ fn run(database: &Database, queue: &Receiver<Box<dyn Task>>, shared: &Shared) {
 
 /// Commits a group and tells the listener. A fatal error is noted before it is answered.
 fn write_group(database: &Database, group: &mut [Box<dyn Task>], shared: &Shared) -> Result<()> {
-    let failed_before = shared.fatal.borrow().clone();
-    if let Some(reason) = failed_before {
+    if let Some(reason) = shared.condition.fatal() {
         return Err(StoreError::Io(reason));
     }
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -200,11 +198,7 @@ fn write_group(database: &Database, group: &mut [Box<dyn Task>], shared: &Shared
     // redb panics on some files that something else has altered.
     let outcome = outcome
         .unwrap_or_else(|_| Err(StoreError::Io("the thread that writes panicked".to_owned())));
-    if let Some(error) = outcome.as_ref().err().filter(|error| is_fatal(error)) {
-        let reason =
-            if let StoreError::Io(reason) = error { reason.clone() } else { error.to_string() };
-        shared.fatal.send_replace(Some(reason));
-    }
+    shared.condition.note(&outcome);
     outcome
 }
 
