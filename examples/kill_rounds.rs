@@ -1,6 +1,7 @@
-//! 100 rounds (or `RECALLD_ROUNDS`) of SIGKILL under concurrent writes; prints a summary.
+//! Rounds of SIGKILL in every phase of a daemon, 1,000 or as many as the argument says, under
+//! concurrent writes; prints a summary. Fails if anything was lost or came back.
 //!
-//! `cargo build --release && cargo run --release --example kill_rounds`
+//! `cargo build --release && cargo run --release --example kill_rounds -- 1000`
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -14,16 +15,20 @@
     reason = "shares the test code of tests/it, where a failure is a panic"
 )]
 
+use std::process::ExitCode;
+
 #[path = "../tests/it/daemon.rs"]
 mod daemon;
-#[path = "../tests/it/kill.rs"]
+#[path = "../tests/it/kill/mod.rs"]
 mod kill;
 #[path = "../tests/it/random.rs"]
 mod random;
 
 #[tokio::main]
-async fn main() {
-    let n_rounds = std::env::var("RECALLD_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
+async fn main() -> ExitCode {
+    let n_rounds = std::env::args().nth(1).map_or(1_000, |n| n.parse().unwrap());
     let mut random = random::Random::from_environment("kill rounds");
-    println!("{}", kill::rounds(n_rounds, &mut random).await);
+    let summary = kill::rounds(n_rounds, &mut random).await;
+    println!("{summary}");
+    if summary.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

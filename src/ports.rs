@@ -14,7 +14,7 @@ use crate::domain::change::{
     Committed, Forget, Forgotten, LogEntry, Remember, Remembered, Revise, Revised, UsageNote,
     VectorsFor,
 };
-use crate::domain::embedding::{Embedded, ModelIdentity, SpaceId, Vector};
+use crate::domain::embedding::{Embedded, ModelIdentity, Space, SpaceId, SpaceNote, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::{Handle, MemoryId};
 use crate::domain::identity::Actor;
@@ -141,12 +141,26 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<u64, StoreError>>;
 
-    /// The id of the space of `model`, made if it is new.
+    /// The space of `model`, made if it is new, and from now on the one in use. `probes` are what the
+    /// model makes of [`PROBES`](crate::domain::embedding::PROBES) (empty: not known): a known space
+    /// of the same identity whose probes differ is another one.
     fn space(
         &self,
         model: ModelIdentity,
+        probes: Vec<Vector>,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<SpaceId, StoreError>>;
+
+    /// All spaces, in order of creation.
+    fn spaces(&self) -> BoxFuture<'_, Result<Vec<Space>, StoreError>>;
+
+    /// Notes something about a space; nothing if it is gone.
+    fn note_space(&self, id: SpaceId, note: SpaceNote) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Removes a space with its vectors, in steps of bounded size that may be taken up again later.
+    /// Nothing is found in it or added to it from the first step on. Returns how many memories had
+    /// a row in it.
+    fn drop_space(&self, id: SpaceId) -> BoxFuture<'_, Result<u64, StoreError>>;
 
     /// Drops log entries up to `sequence` that are older than `before`.
     fn trim_log(&self, sequence: u64, before: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>>;
@@ -248,6 +262,10 @@ pub trait Snapshot: Send + Sync {
 
     /// Sequence number of the oldest log entry kept (0: the log is whole).
     fn log_start(&self) -> u64;
+
+    /// A number that no other store has: what is derived from one store is worth nothing beside
+    /// another, even if both count the same changes.
+    fn identity(&self) -> u64;
 }
 
 /// Learns of each commit, in commit order, before it is acknowledged.
@@ -382,6 +400,14 @@ pub trait Embedder: Send + Sync {
         texts: Vec<Arc<str>>,
     ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>, EmbedError>>;
 
+    /// The same for texts that nobody waits for; an embedder with a queue puts them behind all others.
+    fn embed_backlog(
+        &self,
+        texts: Vec<Arc<str>>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>, EmbedError>> {
+        self.embed_documents(texts)
+    }
+
     /// The vector of a query.
     fn embed_query(&self, text: Arc<str>) -> BoxFuture<'_, Result<Vector, EmbedError>>;
 
@@ -398,4 +424,21 @@ pub struct EmbedderReport {
     pub detail: String,
     /// Texts waiting.
     pub n_waiting: usize,
+}
+
+/// State of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogReport {
+    /// The file it is written to beside standard error, if there is one.
+    pub file: Option<String>,
+    /// Since when and why that file is not written, if it is not.
+    pub trouble: Option<(Timestamp, String)>,
+    /// Lines dropped because the queue to the file was full.
+    pub n_dropped: u64,
+    /// Lines that could not be written to the file.
+    pub n_failed: u64,
+    /// Warnings and errors told as "repeated" instead of one by one.
+    pub n_folded: u64,
+    /// The last error: when, and which event.
+    pub last_error: Option<(Timestamp, String)>,
 }

@@ -6,10 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::engine::{Engine, USAGE_FLUSH_EVERY};
+use super::watchdog::Pulse;
+use crate::config::Config;
 use crate::ports::{ParityReport, Store as _};
 
 /// Time between two looks for memories without vectors when nobody reports one.
@@ -26,7 +30,8 @@ const PARITY_LOOK_EVERY: Duration = Duration::from_mins(1);
 /// Starts every background task; all of them end when `stop` is cancelled.
 pub(super) fn start(
     engine: &Arc<Engine>,
-    log_keep: Duration,
+    config: watch::Receiver<Arc<Config>>,
+    pulse: Arc<Pulse>,
     stop: &CancellationToken,
     tasks: &TaskTracker,
 ) {
@@ -37,25 +42,31 @@ pub(super) fn start(
             () = derive(&loading) => {}
         }
     });
-    let (flushing, token) = (Arc::clone(engine), stop.clone());
+    let (upkeep, token) = (Arc::clone(engine), stop.clone());
     tasks.spawn(async move {
-        while wait(&token, USAGE_FLUSH_EVERY).await {
-            if let Err(error) = flushing.service.flush_usage().await {
-                tracing::warn!(%error, "usage notes lost");
+        let mut flushes = tokio::time::interval(USAGE_FLUSH_EVERY);
+        let mut upkeeps = tokio::time::interval(UPKEEP_EVERY);
+        for interval in [&mut flushes, &mut upkeeps] {
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval.reset();
+        }
+        loop {
+            tokio::select! {
+                biased;
+                () = token.cancelled() => break,
+                () = pulse.answer() => {}
+                _ = upkeeps.tick() => {
+                    let log_keep = config.borrow().store.log_keep;
+                    keep_up(&upkeep, log_keep).await;
+                }
+                _ = flushes.tick() => {
+                    if let Err(error) = upkeep.service.flush_usage().await {
+                        tracing::warn!(%error, "usage notes lost");
+                    }
+                }
             }
         }
     });
-    let (upkeep, token) = (Arc::clone(engine), stop.clone());
-    tasks.spawn(async move {
-        while wait(&token, UPKEEP_EVERY).await {
-            keep_up(&upkeep, log_keep).await;
-        }
-    });
-}
-
-/// Waits; `false` if it is time to stop.
-async fn wait(stop: &CancellationToken, time: Duration) -> bool {
-    tokio::time::timeout(time, stop.cancelled()).await.is_err()
 }
 
 /// Everything that follows from the store: the indexes, and vectors that come late.

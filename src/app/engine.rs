@@ -16,7 +16,7 @@ use crate::service::{Ports, Service, Settings};
 use crate::store::{RedbStore, StoreSettings};
 
 /// Directory of the derived indexes inside the data directory; may be deleted at any time.
-const INDEX_DIR: &str = "index";
+pub(super) const INDEX_DIR: &str = "index";
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]
@@ -85,13 +85,19 @@ impl Engine {
         self.store.watch_fatal()
     }
 
-    /// Compares the indexes with the store and repairs what differs.
+    /// Compares the indexes with the store and repairs what differs; `status` tells of it.
     ///
     /// # Errors
     /// Whatever the store or the index says.
     pub async fn compare_indexes(&self) -> anyhow::Result<ParityReport> {
-        let snapshot = self.store.snapshot().await.context("read the store")?;
-        self.index.check(&snapshot).await.context("compare the indexes with the store")
+        let compare = async {
+            let snapshot = self.store.snapshot().await.context("read the store")?;
+            self.index.check(&snapshot).await.context("compare the indexes with the store")
+        };
+        let found = compare.await;
+        let told = found.as_ref().map(Clone::clone).map_err(|error| format!("{error:#}"));
+        self.service.note_comparison(told);
+        found
     }
 
     /// Whether the text index was lost and waits to be made anew by a comparison.
@@ -138,7 +144,8 @@ fn open_embedder(config: &Config) -> anyhow::Result<Option<Arc<Queue>>> {
     Ok(Some(Arc::new(queue)))
 }
 
-fn service_settings(config: &Config) -> Settings {
+/// Policies and waits of the use cases, as configured.
+pub(super) fn service_settings(config: &Config) -> Settings {
     Settings {
         store_wait: config.embed.store_wait,
         recall_deadline: config.recall.deadline,

@@ -2,19 +2,26 @@
 
 mod background;
 mod connect;
+mod doctor;
 mod engine;
+mod notify;
+mod process;
+mod reload;
 mod serve;
 mod signals;
+mod watchdog;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 
 pub use engine::{Engine, EngineSettings};
 
 use crate::cli::{self, Arguments, Command};
-use crate::config::{self, Config, Environment, Loaded, Sources};
-use crate::telemetry::{self, LogSettings};
+use crate::clock::SystemClock;
+use crate::config::{self, Config, Environment, Loaded, LogConfig, Sources};
+use crate::telemetry::{self, FileSettings, Log, LogSettings, LogWorker};
 
 /// Exit code for a bad configuration (`EX_CONFIG` of `sysexits.h`).
 const EXIT_CONFIG: u8 = 78;
@@ -30,6 +37,13 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         socket: arguments.socket.clone(),
         state_dir: arguments.state_dir.clone(),
     };
+    if matches!(arguments.command, Command::Doctor) {
+        return doctor::doctor(arguments, &sources);
+    }
+    // The daemon loads for itself, when signals are listened to.
+    if let Command::Serve { detach } = arguments.command {
+        return serve::serve(sources, detach).unwrap_or_else(failed);
+    }
     let loaded = match Config::load(&sources) {
         Ok(loaded) => loaded,
         Err(problems) => {
@@ -38,9 +52,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         }
     };
     let outcome = match &arguments.command {
-        Command::Serve { detach } => serve(&loaded, *detach),
         Command::Connect { agent, no_start } => start_log(&loaded)
-            .and_then(|()| connect::connect(arguments, &loaded, agent.as_deref(), *no_start)),
+            .and_then(|_log| connect::connect(arguments, &loaded, agent.as_deref(), *no_start)),
         Command::CheckConfig => {
             cli::say(&if arguments.json {
                 format!("{:#}", config::check_json(&loaded))
@@ -49,8 +62,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             });
             Ok(ExitCode::SUCCESS)
         }
-        Command::Demo
-        | Command::Status
+        Command::Serve { .. }
+        | Command::Demo
+        | Command::Doctor
+        | Command::Status(_)
+        | Command::Reload
         | Command::Remember(_)
         | Command::Recall(_)
         | Command::Show { .. }
@@ -61,24 +77,28 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),
     };
-    outcome.unwrap_or_else(|error| {
-        cli::complain(&format!("{error:#}"));
-        ExitCode::FAILURE
-    })
+    outcome.unwrap_or_else(failed)
 }
 
-fn serve(loaded: &Loaded, detach: bool) -> anyhow::Result<ExitCode> {
-    start_log(loaded)?;
-    for warning in &loaded.warnings {
-        tracing::warn!(warning, "configuration");
-    }
-    serve::serve(loaded, detach)?;
-    Ok(ExitCode::SUCCESS)
+#[expect(clippy::needless_pass_by_value, reason = "it is what a failed run hands over")]
+fn failed(error: anyhow::Error) -> ExitCode {
+    cli::complain(&format!("{error:#}"));
+    ExitCode::FAILURE
 }
 
-/// To stderr, which hosts of a bridge keep too.
-fn start_log(loaded: &Loaded) -> anyhow::Result<()> {
-    let log = &loaded.config.log;
-    telemetry::install(&LogSettings { directives: log.directives.clone(), json: log.json })
-        .context("start the log")
+/// The log of a bridge: to stderr, which its host keeps.
+fn start_log(loaded: &Loaded) -> anyhow::Result<(Log, LogWorker)> {
+    let settings = LogSettings { file: None, ..log_settings(&loaded.config) };
+    install_log(&settings)
+}
+
+fn install_log(settings: &LogSettings) -> anyhow::Result<(Log, LogWorker)> {
+    telemetry::install(settings, Arc::new(SystemClock::new())).context("start the log")
+}
+
+/// The log of a daemon: to stderr, and to files where they are configured.
+fn log_settings(config: &Config) -> LogSettings {
+    let LogConfig { directives, json, dir, file_bytes_max, files_keep } = config.log.clone();
+    let file = dir.map(|dir| FileSettings { dir, bytes_max: file_bytes_max, files_keep });
+    LogSettings { directives, json, file }
 }

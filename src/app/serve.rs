@@ -1,21 +1,28 @@
 //! `recalld serve`: start, run, stop.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use listenfd::ListenFd;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::background;
 use super::engine::{Engine, EngineSettings};
-use super::signals::StopSignals;
-use crate::bridge;
-use crate::config::{Config, Loaded};
+use super::notify::Notifier;
+use super::process::{Process, dump};
+use super::reload::{Reach, Reloader};
+use super::signals::{Request, Signals, Stop};
+use super::watchdog::{Pulse, Watchdog};
+use crate::config::{Config, Loaded, Sources};
 use crate::domain::identity::{Access, AgentName};
-use crate::mcp::{self, AccessPolicy, Mcp, McpSettings};
+use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket};
 use crate::ports::Meter;
-use crate::telemetry::Counters;
+use crate::telemetry::{Counters, Log};
+use crate::{bridge, cli};
 
 /// Time that calls in flight get to finish after a stop signal.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -25,85 +32,296 @@ const TASKS_DRAIN: Duration = Duration::from_secs(2);
 const SOCKET_MODE: u32 = 0o600;
 /// Threads of the runtime: enough for a workstation, few enough to leave it alone.
 const RUNTIME_THREADS: usize = 2;
+/// Time between two summaries of what was not logged line by line.
+const LOG_TENDED_EVERY: Duration = Duration::from_mins(1);
+/// Time between two status lines for systemd.
+const STATUS_EVERY: Duration = Duration::from_secs(10);
 
 /// Runs the daemon until it is told to stop.
 ///
 /// # Errors
 /// If it cannot start (store, socket), or if the store failed while it ran.
-pub(super) fn serve(loaded: &Loaded, detach: bool) -> anyhow::Result<()> {
-    if detach && let Err(error) = bridge::detach() {
-        // Fails only for a process that leads a group already: then it is detached enough.
-        tracing::debug!(%error, "already leads a session");
-    }
+pub(super) fn serve(sources: Sources, detach: bool) -> anyhow::Result<ExitCode> {
+    // Fails only for a process that leads a group already: then it is detached enough.
+    let detached = if detach { bridge::detach() } else { Ok(()) };
+    // Taken before there is a second thread, since it changes the environment.
+    let inherited = ListenFd::from_env();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(RUNTIME_THREADS)
         .enable_all()
         .build()
         .context("start the runtime")?;
-    let outcome = runtime.block_on(run(loaded));
+    // From here on no signal ends the process by itself; those that come early wait.
+    let entered = runtime.enter();
+    let signals = Signals::listen().context("listen for signals")?;
+    drop(entered);
+    let notifier = Arc::new(Notifier::from_env());
+    let loaded = match Config::load(&sources) {
+        Ok(loaded) => loaded,
+        Err(problems) => {
+            cli::complain(&problems);
+            let first = problems.list().first().map(ToString::to_string).unwrap_or_default();
+            notifier.status(&format!("bad configuration: {first}"));
+            return Ok(ExitCode::from(super::EXIT_CONFIG));
+        }
+    };
+    let (log, worker) = super::install_log(&super::log_settings(&loaded.config))?;
+    let log = Arc::new(log);
+    if let Err(error) = detached {
+        tracing::debug!(%error, "already leads a session");
+    }
+    for warning in &loaded.warnings {
+        tracing::warn!(warning, "configuration");
+    }
+    let start = Start {
+        sources,
+        loaded,
+        inherited,
+        notifier: Arc::clone(&notifier),
+        log: Arc::clone(&log),
+    };
+    let outcome = runtime.block_on(run(start, signals));
+    if let Err(error) = &outcome {
+        notifier.status(&format!("ended: {error:#}"));
+    }
     // Blocking reads that a call left behind hold nothing that must be saved.
     runtime.shutdown_timeout(Duration::from_secs(1));
+    log.tend();
+    drop(worker);
     outcome
 }
 
-async fn run(loaded: &Loaded) -> anyhow::Result<()> {
-    let mut signals = StopSignals::listen().context("listen for signals")?;
+/// What a daemon starts with.
+struct Start {
+    sources: Sources,
+    loaded: Loaded,
+    inherited: ListenFd,
+    notifier: Arc<Notifier>,
+    log: Arc<Log>,
+}
+
+async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     match mcp::raise_descriptor_limit() {
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "descriptor limit not raised"),
     }
-    let config = loaded.config.clone();
     let meter: Arc<dyn Meter> = Arc::new(Counters::default());
-    let settings =
-        EngineSettings { state_dir: loaded.state_dir.path.clone(), config: config.clone() };
-    let counting = Arc::clone(&meter);
-    let engine = tokio::task::spawn_blocking(move || Engine::open(&settings, counting))
-        .await
-        .context("open the engine")??;
-    let engine = Arc::new(engine);
-    let socket = mcp::Socket::bind(&loaded.socket.path, SOCKET_MODE)?;
-    tracing::info!(
-        socket = %loaded.socket.path.display(),
-        state_dir = %loaded.state_dir.path.display(),
-        version = env!("CARGO_PKG_VERSION"),
-        "ready"
-    );
-    let stop = CancellationToken::new();
-    let tasks = TaskTracker::new();
-    background::start(&engine, config.store.log_keep, &stop, &tasks);
-    let server = Mcp {
+    let Some(engine) = open(&start, Arc::clone(&meter), &mut signals).await? else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let Start { sources, loaded, mut inherited, notifier, log } = start;
+    let socket = socket(&mut inherited, &loaded)?;
+    let place = socket.path().display().to_string();
+    let state_dir = loaded.state_dir.path.clone();
+    let watchdog = Arc::new(Watchdog::new(sd_notify::watchdog_enabled()));
+    let config = watch::Sender::new(Arc::new(loaded.config.clone()));
+    let limits = watch::Sender::new(mcp_settings(&loaded.config));
+    let access = access(config.subscribe());
+    let in_force = config.subscribe();
+    let settings = limits.subscribe();
+    let service = Arc::clone(&engine.service);
+    let reach = Reach { service, mcp: limits, config, log: Arc::clone(&log) };
+    let clock = Arc::clone(&engine.clock);
+    let reloader = Reloader::new(sources, loaded, reach, Arc::clone(&notifier), clock);
+    let accepting = watchdog.pulse("connections");
+    let process = Arc::new(Process { reloader, watchdog: Arc::clone(&watchdog), log, accepting });
+    let server = Server::new(Mcp {
         service: Arc::clone(&engine.service),
         clock: Arc::clone(&engine.clock),
         meter,
-        settings: mcp_settings(&config),
-        access: access(config),
-    };
-    let serving = tokio::spawn(mcp::serve(socket, server, stop.clone()));
-    let fatal = wait_for_stop(&mut signals, &engine).await;
+        control: process.clone(),
+        settings,
+        access,
+    });
+    let stop = CancellationToken::new();
+    let tasks = TaskTracker::new();
+    background::start(&engine, in_force, watchdog.pulse("upkeep"), &stop, &tasks);
+    let serving = tokio::spawn(server.clone().serve(socket, stop.clone()));
+    let signalled = watchdog.pulse("signals");
+    watch_over(&engine, &watchdog, &notifier, &stop, &tasks);
+    tracing::info!(
+        socket = place,
+        state_dir = %state_dir.display(),
+        version = env!("CARGO_PKG_VERSION"),
+        "ready"
+    );
+    notifier.ready();
+    let daemon = Daemon { engine, server, process, notifier, signalled, state_dir };
+    let ended = daemon.live(&mut signals).await;
+    daemon.notifier.stopping();
     stop.cancel();
     tasks.close();
-    tokio::select! {
-        () = shut_down(&engine, serving, &tasks) => {}
-        name = signals.next() => tracing::warn!(signal = name, "stopping at once"),
+    if let End::AtOnce = ended {
+        return Ok(ExitCode::FAILURE);
     }
-    match fatal {
-        Some(reason) => Err(anyhow::anyhow!("the store failed: {reason}")),
-        None => Ok(()),
+    let closing = shut_down(&daemon.engine, serving, &tasks);
+    tokio::select! {
+        () = daemon.notifier.extending(closing) => {}
+        again = signals.stop() => {
+            tracing::warn!(signal = again.signal, "stopping at once");
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    match ended {
+        End::Fault(reason) => Err(anyhow::anyhow!("the store failed: {reason}")),
+        End::InOrder | End::AtOnce => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Waits for a signal or for a fault of the store; returns the fault.
-async fn wait_for_stop(signals: &mut StopSignals, engine: &Engine) -> Option<String> {
-    let mut fatal = engine.watch_fatal();
+/// Opens the store; `None` if a signal to stop came first. Nothing is acknowledged yet, so there is
+/// nothing to wait for.
+async fn open(
+    start: &Start,
+    meter: Arc<dyn Meter>,
+    signals: &mut Signals,
+) -> anyhow::Result<Option<Arc<Engine>>> {
+    let Loaded { config, state_dir, .. } = &start.loaded;
+    let settings = EngineSettings { state_dir: state_dir.path.clone(), config: config.clone() };
+    start.notifier.status("opening the store");
+    let opening = tokio::task::spawn_blocking(move || Engine::open(&settings, meter));
     tokio::select! {
-        name = signals.next() => {
-            tracing::info!(signal = name, "stopping");
-            None
+        opened = start.notifier.extending(opening) => {
+            Ok(Some(Arc::new(opened.context("open the engine")??)))
         }
-        reason = fatal.wait_for(Option::is_some) => {
-            let reason = reason.ok().and_then(|reason| reason.clone());
-            tracing::error!(error = reason.as_deref().unwrap_or("unknown"), "the store failed");
-            reason
+        Stop { signal, .. } = signals.stop() => {
+            start.notifier.stopping();
+            tracing::info!(signal, "stopped while starting");
+            Ok(None)
+        }
+    }
+}
+
+/// The socket that systemd holds for this process, else one of its own.
+fn socket(inherited: &mut ListenFd, loaded: &Loaded) -> anyhow::Result<Socket> {
+    let configured = &loaded.socket.path;
+    match inherited.len() {
+        0 => Ok(Socket::bind(configured, SOCKET_MODE)?),
+        1 => {
+            let listener = inherited
+                .take_unix_listener(0)
+                .context("take the socket of LISTEN_FDS")?
+                .context("take the socket of LISTEN_FDS: it is taken")?;
+            let socket = Socket::inherit(listener)?;
+            if socket.path() != configured {
+                tracing::warn!(
+                    socket = %socket.path().display(),
+                    configured = %configured.display(),
+                    "clients look for another socket than the one systemd holds"
+                );
+            }
+            Ok(socket)
+        }
+        n => anyhow::bail!("LISTEN_FDS names {n} sockets; expected one Unix stream socket"),
+    }
+}
+
+/// Signs of life for systemd, where it asks for them.
+fn watch_over(
+    engine: &Arc<Engine>,
+    watchdog: &Arc<Watchdog>,
+    notifier: &Arc<Notifier>,
+    stop: &CancellationToken,
+    tasks: &TaskTracker,
+) {
+    let (engine, watchdog) = (Arc::clone(engine), Arc::clone(watchdog));
+    let (notifier, stop) = (Arc::clone(notifier), stop.clone());
+    tasks.spawn(async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = watchdog.run(engine.store(), &notifier, &*engine.clock) => {}
+        }
+    });
+}
+
+/// Why the daemon stops.
+enum End {
+    /// It was asked to.
+    InOrder,
+    /// It was asked to, without waiting for anything.
+    AtOnce,
+    /// The store takes no more writes.
+    Fault(String),
+}
+
+/// A daemon that is ready.
+struct Daemon {
+    engine: Arc<Engine>,
+    server: Server,
+    process: Arc<Process>,
+    notifier: Arc<Notifier>,
+    signalled: Arc<Pulse>,
+    state_dir: std::path::PathBuf,
+}
+
+impl Daemon {
+    /// Carries out what signals ask for, until one says stop or the store fails.
+    async fn live(&self, signals: &mut Signals) -> End {
+        let mut fatal = self.engine.watch_fatal();
+        let mut statuses = tokio::time::interval(STATUS_EVERY);
+        let mut tends = tokio::time::interval(LOG_TENDED_EVERY);
+        tends.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        statuses.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let request = tokio::select! {
+                biased;
+                request = signals.next() => request,
+                reason = fatal.wait_for(Option::is_some) => {
+                    let reason = reason.ok().and_then(|reason| reason.clone());
+                    let reason = reason.unwrap_or_else(|| "unknown".to_owned());
+                    tracing::error!(error = reason, "the store failed");
+                    return End::Fault(reason);
+                }
+                () = self.signalled.answer() => continue,
+                _ = tends.tick() => {
+                    self.process.log.tend();
+                    continue;
+                }
+                _ = statuses.tick() => {
+                    self.tell_status().await;
+                    continue;
+                }
+            };
+            match request {
+                Request::Stop(Stop { signal, in_order: true }) => {
+                    tracing::info!(signal, "stopping");
+                    return End::InOrder;
+                }
+                Request::Stop(Stop { signal, in_order: false }) => {
+                    tracing::warn!(signal, "stopping at once");
+                    return End::AtOnce;
+                }
+                // What is wrong has been told already.
+                Request::Reload => drop(self.process.reloader.reload().await),
+                Request::Report => self.report().await,
+                Request::Maintain => tracing::info!("no maintenance job is configured yet"),
+            }
+        }
+    }
+
+    async fn tell_status(&self) {
+        if self.notifier.is_heard() {
+            self.notifier.status(&self.process.line(&self.engine.service).await);
+        }
+    }
+
+    /// The state, to the log and to `status.json`.
+    async fn report(&self) {
+        let report = self.engine.service.status().await;
+        let unwell: Vec<&str> = report.unwell().collect();
+        let store = report.store.as_ref();
+        tracing::info!(
+            n_memories = store.map(|store| store.n_memories),
+            file_bytes = store.map(|store| store.file_bytes),
+            n_waiting = store.map(|store| store.n_waiting),
+            n_pending_vectors = report.index.n_pending_vectors,
+            degraded = unwell.join(", "),
+            generation = mcp::Control::report(&*self.process).config.generation,
+            started_at = %report.started_at,
+            version = report.version,
+            "status"
+        );
+        if let Err(error) = dump(&self.server, &self.state_dir).await {
+            tracing::warn!(error = format!("{error:#}"), "status not written to its file");
         }
     }
 }
@@ -129,7 +347,8 @@ async fn shut_down(
     tracing::info!("stopped");
 }
 
-fn mcp_settings(config: &Config) -> McpSettings {
+/// The server's limits.
+pub(super) fn mcp_settings(config: &Config) -> McpSettings {
     McpSettings {
         allow_uids: config.server.allow_uids.clone(),
         connections_per_uid_max: config.server.connections_per_uid,
@@ -138,9 +357,10 @@ fn mcp_settings(config: &Config) -> McpSettings {
     }
 }
 
-/// What an agent may do, or `None` if its token is wrong.
-fn access(config: Config) -> AccessPolicy {
+/// What an agent may do by the configuration in force, or `None` if its token is wrong.
+fn access(config: watch::Receiver<Arc<Config>>) -> AccessPolicy {
     Arc::new(move |agent: &AgentName, token: Option<&str>| -> Option<Access> {
+        let config = Arc::clone(&config.borrow());
         config.admits(agent, token).then(|| config.caller_access(agent))
     })
 }

@@ -1,6 +1,7 @@
 //! The command line, as clap reads it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -46,7 +47,11 @@ pub enum Command {
     /// Show the main job at work, in a temporary directory
     Demo,
     /// Show what works, what does not and why
-    Status,
+    Status(StatusArguments),
+    /// Look at every part from outside: how it is, and what to do about it
+    Doctor,
+    /// Have the daemon read its configuration anew; tells what changed, or everything that is wrong
+    Reload,
     /// Store a memory (`-` reads it from standard input)
     Remember(RememberArguments),
     /// Search
@@ -100,6 +105,23 @@ pub struct ScopeArguments {
     /// Only what happened before this time (ISO 8601)
     #[arg(long, value_name = "TIME")]
     pub before: Option<String>,
+}
+
+/// `status`
+#[derive(Debug, Args)]
+pub struct StatusArguments {
+    /// Look again and again, until Ctrl-C
+    #[arg(long, short)]
+    pub watch: bool,
+    /// Time between two looks, 0.1 to 3600
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval, requires = "watch")]
+    pub interval: Duration,
+}
+
+/// Reads a number of seconds.
+fn interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds, 0.1 to 3600".to_owned())
 }
 
 /// `remember`

@@ -8,6 +8,10 @@ mod output;
 mod requests;
 mod session;
 mod show;
+mod status;
+mod words;
+
+pub mod doctor;
 
 mod bridged;
 mod demo;
@@ -35,18 +39,28 @@ pub fn completions(shell: clap_complete::Shell) -> ExitCode {
 
 /// Carries out a command of a person against the daemon behind the first socket that exists.
 pub fn run(arguments: &Arguments, sockets: &[PathBuf]) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
+    block_on(async {
+        match carry_out(arguments, sockets).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                complain(&error);
+                error.exit_code()
+            }
+        }
+    })
+}
+
+/// Looks at every part and says what to do about it.
+pub fn examine(premises: &doctor::Premises, json: bool) -> ExitCode {
+    block_on(doctor::run(premises, json))
+}
+
+fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(work),
         Err(error) => {
             complain(&format!("start the runtime: {error}"));
-            return ExitCode::FAILURE;
-        }
-    };
-    match runtime.block_on(carry_out(arguments, sockets)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(&error);
-            error.exit_code()
+            ExitCode::FAILURE
         }
     }
 }
@@ -61,7 +75,11 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
             show::whole(&session::get_whole(sockets, ids, *history).await?, json);
             return Ok(());
         }
-        Command::Status => ("memory_status", requests::none(), show::status),
+        Command::Status(what) if what.watch => {
+            return status::watch(sockets, what.interval, json).await;
+        }
+        Command::Status(_) => ("memory_status", requests::none(), show::status),
+        Command::Reload => ("daemon_reload", requests::none(), show::reloaded),
         Command::Remember(what) => ("memory_store", requests::remember(what)?, show::stored),
         Command::Recall(what) => ("memory_search", requests::recall(what), show::found),
         Command::List(what) => ("memory_list", requests::list(what), show::listed),
@@ -69,6 +87,7 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
         Command::Restore { id } => ("memory_restore", requests::restore(id), show::restored),
         // The composition root carries these out before it comes here.
         Command::Serve { .. }
+        | Command::Doctor
         | Command::Connect { .. }
         | Command::CheckConfig
         | Command::Completions { .. } => return Ok(()),

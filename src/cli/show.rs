@@ -15,7 +15,8 @@ fn as_json(answer: &Value, json: bool) -> bool {
     json
 }
 
-fn text(value: &Value) -> String {
+/// A value as people read it.
+pub(super) fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.chars().map(printable).collect(),
@@ -37,7 +38,8 @@ fn cell(value: &Value) -> String {
     if short.len() < whole.len() { format!("{short}…") } else { short }
 }
 
-fn items<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
+/// A list of an answer; none is an empty one.
+pub(super) fn items<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
     answer[name].as_array().map_or(&[], Vec::as_slice)
 }
 
@@ -203,28 +205,26 @@ pub(super) fn restored(answer: &Value, json: bool) {
     remarks(answer);
 }
 
-/// `status`
-pub(super) fn status(answer: &Value, json: bool) {
+/// `reload`
+pub(super) fn reloaded(answer: &Value, json: bool) {
     if as_json(answer, json) {
         return;
     }
-    let mut parts = table(&["part", "state", "since", "because"]);
-    for part in items(answer, "parts") {
-        parts.add_row(["name", "state", "since", "because"].map(|name| text(&part[name])));
-    }
-    say(&format!("recalld {}\n{parts}", text(&answer["version"])));
-    let mut facts = table(&["fact", "value"]);
-    for (name, value) in answer.as_object().into_iter().flatten() {
-        if !matches!(name.as_str(), "parts" | "version" | "notes" | "counters") {
-            facts.add_row([name.clone(), text(value)]);
-        }
-    }
-    say(&facts.to_string());
-    let counters = answer["counters"].as_object().into_iter().flatten();
-    let counters: Vec<String> =
-        counters.filter(|(_, n)| **n != json!(0)).map(|(name, n)| format!("{name} {n}")).collect();
-    if !counters.is_empty() {
-        say(&format!("since the start: {}", counters.join(", ")));
+    let keys = |name| {
+        let keys: Vec<String> = items(answer, name).iter().map(text).collect();
+        if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") }
+    };
+    say(&format!("configuration {} is in force", text(&answer["generation"])));
+    say(&format!("changed: {}", keys("changed")));
+    if !items(answer, "needs_restart").is_empty() {
+        say(&format!("needs a restart: {}", keys("needs_restart")));
     }
     remarks(answer);
+}
+
+/// `status`
+pub(super) fn status(answer: &Value, json: bool) {
+    if !as_json(answer, json) {
+        say(&super::status::render(answer));
+    }
 }

@@ -128,6 +128,12 @@ pub struct LogConfig {
     pub directives: String,
     /// One JSON object a line instead of text.
     pub json: bool,
+    /// Directory of log files, absolute; `None`: stderr alone.
+    pub dir: Option<PathBuf>,
+    /// Size at which a file is set aside, bytes.
+    pub file_bytes_max: u64,
+    /// Files kept beside the present one.
+    pub files_keep: usize,
 }
 
 impl Config {
@@ -181,6 +187,9 @@ impl Config {
                     .read("log.level", LEVEL, |value| value.as_str().and_then(directives))
                     .unwrap_or_default(),
                 json: reader.one_of("log.format", &[("text", false), ("json", true)]),
+                dir: reader.path("log.dir"),
+                file_bytes_max: MIB as u64 * reader.integer("log.file_mb", &(1..=4_096)),
+                files_keep: reader.count("log.files_keep", &(1..=1_000)),
             },
         }
     }

@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
+use super::likeness::Likeness;
+
 /// How a space is called inside one store. Vectors of two spaces are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpaceId(pub u32);
@@ -53,4 +57,63 @@ pub struct Embedded {
     pub space: SpaceId,
     /// One vector a chunk, at least one.
     pub chunks: Vec<Vector>,
+}
+
+/// Texts whose vectors are kept with a space: a model that makes something else of them is another
+/// one, whatever it is called.
+pub const PROBES: [&str; 3] = [
+    "The harbour master closed the north gate before the storm.",
+    "Ticket 4711: the nightly backup of the billing database failed twice.",
+    "她每天早上六点半去公园跑步。",
+];
+/// Least cosine of two vectors that the same model makes of the same text (kernels, threads and
+/// runtimes differ in the seventh digit).
+pub const PROBE_COSINE_MIN: f64 = 0.999;
+
+/// Whether both may be what one model makes of the same texts.
+pub fn probes_agree<V: AsRef<[f32]>, W: AsRef<[f32]>>(left: &[V], right: &[W]) -> bool {
+    left.len() == right.len()
+        && left
+            .iter()
+            .zip(right)
+            .all(|(left, right)| cosine(left.as_ref(), right.as_ref()) >= PROBE_COSINE_MIN)
+}
+
+/// The cosine of two vectors, whatever their lengths; 0.0 if they cannot be compared.
+pub fn cosine(left: &[f32], right: &[f32]) -> f64 {
+    let dot = |left: &[f32], right: &[f32]| -> f64 {
+        left.iter().zip(right).map(|(l, r)| f64::from(*l) * f64::from(*r)).sum()
+    };
+    let lengths = (dot(left, left) * dot(right, right)).sqrt();
+    if left.len() == right.len() && lengths > 0.0 { dot(left, right) / lengths } else { 0.0 }
+}
+
+/// What a store knows of one space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    /// How it is called.
+    pub id: SpaceId,
+    /// The model.
+    pub model: ModelIdentity,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When every memory had vectors in it for the first time; until then it serves no search.
+    pub completed_at: Option<Timestamp>,
+    /// What was measured of the model, if it was.
+    pub likeness: Option<Likeness>,
+    /// Whether it is being removed.
+    pub is_dropped: bool,
+    /// Memories with vectors in it.
+    pub n_embedded: u64,
+    /// Memories that wait for some.
+    pub n_pending: u64,
+}
+
+/// What is noted about a space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SpaceNote {
+    /// How near its model puts texts.
+    Likeness(Likeness),
+    /// Every memory has vectors in it.
+    Completed(Timestamp),
 }

@@ -184,6 +184,9 @@ pub const TEXT_BUFFER_BYTES_MIN: usize = 15_000_000;
 /// Access notes (returned, used) waiting to be written; the oldest are dropped and counted.
 pub const ACCESS_BUFFER_MAX: usize = 10_000;
 
+/// Log lines that wait for the log file; more are dropped and counted.
+pub const LOG_QUEUE_MAX: usize = 8_192;
+
 /// Longest configuration file, bytes.
 pub const CONFIG_BYTES_MAX: usize = 1024 * 1024;
 /// Longest path of a Unix socket, bytes (`sun_path` of unix(7), without its final zero).

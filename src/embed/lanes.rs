@@ -1,4 +1,4 @@
-//! Where texts wait for a model: two bounded lanes, and the calls that the texts belong to.
+//! Where texts wait for a model: three bounded lanes, and the calls that the texts belong to.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,11 +9,13 @@ use crate::domain::embedding::{ModelIdentity, Vector};
 use crate::domain::limits::EMBED_QUEUE_MAX;
 use crate::ports::{EmbedError, EmbedderReport};
 
-/// Which line a text waits in. Queries are served first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which line a text waits in. The first is served first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lane {
     Queries,
     Documents,
+    /// Documents that nobody waits for.
+    Backlog,
 }
 
 /// What callers and threads share.
@@ -27,6 +29,7 @@ pub(super) struct Shared {
 struct Lanes {
     queries: VecDeque<Task>,
     documents: VecDeque<Task>,
+    backlog: VecDeque<Task>,
     n_loading: usize,
     n_ready: usize,
     /// Why the model did not load, or the last text failed; none again after a success.
@@ -38,7 +41,7 @@ struct Lanes {
 pub(super) enum Turn {
     /// Embed these queries.
     Queries(Vec<Task>),
-    /// Begin these documents (perhaps none) and go on with those begun.
+    /// Begin these documents (perhaps none), of whichever lane, and go on with those begun.
     Documents(Vec<Task>),
     /// End.
     Stop,
@@ -81,6 +84,7 @@ impl Shared {
         let waiting = match lane {
             Lane::Queries => &mut lanes.queries,
             Lane::Documents => &mut lanes.documents,
+            Lane::Backlog => &mut lanes.backlog,
         };
         if waiting.len() + texts.len() > EMBED_QUEUE_MAX {
             // Those whose caller went away take no room from those who still wait.
@@ -92,6 +96,7 @@ impl Shared {
         let call = Arc::new(Call::new(texts.len(), sender));
         waiting.extend(texts.into_iter().enumerate().map(|(slot, text)| Task {
             text,
+            lane,
             slot,
             call: Arc::clone(&call),
         }));
@@ -101,8 +106,8 @@ impl Shared {
     }
 
     /// Waits for work. Queries come first; new documents are begun while fewer than `batch_max`
-    /// chunks are at hand (`n_begun`).
-    pub(super) fn next(&self, n_begun: usize, batch_max: usize) -> Turn {
+    /// chunks of documents are at hand, those of the backlog only while that lane is all there is.
+    pub(super) fn next(&self, begun: ChunksBegun, batch_max: usize) -> Turn {
         let mut lanes = lock(&self.lanes);
         loop {
             if lanes.is_closed {
@@ -112,9 +117,14 @@ impl Shared {
             if !queries.is_empty() {
                 return Turn::Queries(queries);
             }
-            let documents = take(&mut lanes.documents, batch_max.saturating_sub(n_begun));
-            if n_begun > 0 || !documents.is_empty() {
+            let room = batch_max.saturating_sub(begun.documents);
+            let documents = take(&mut lanes.documents, room);
+            if begun.documents > 0 || !documents.is_empty() {
                 return Turn::Documents(documents);
+            }
+            let backlog = take(&mut lanes.backlog, batch_max.saturating_sub(begun.backlog));
+            if begun.backlog > 0 || !backlog.is_empty() {
+                return Turn::Documents(backlog);
             }
             lanes = self.wake.wait(lanes).unwrap_or_else(PoisonError::into_inner);
         }
@@ -156,7 +166,7 @@ impl Shared {
         EmbedderReport {
             ready: lanes.n_ready > 0 && !lanes.is_closed,
             detail,
-            n_waiting: lanes.queries.len() + lanes.documents.len(),
+            n_waiting: lanes.queries.len() + lanes.documents.len() + lanes.backlog.len(),
         }
     }
 
@@ -173,8 +183,18 @@ impl Shared {
 
 impl Lanes {
     fn take_all(&mut self) -> Vec<Task> {
-        self.queries.drain(..).chain(self.documents.drain(..)).collect()
+        [&mut self.queries, &mut self.documents, &mut self.backlog]
+            .into_iter()
+            .flat_map(|lane| lane.drain(..))
+            .collect()
     }
+}
+
+/// Chunks that a thread still has to embed, of documents it has begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ChunksBegun {
+    pub(super) documents: usize,
+    pub(super) backlog: usize,
 }
 
 /// The first `n` tasks whose callers still wait; those before them whose callers left are dropped.
@@ -201,6 +221,7 @@ type Reply = Result<Vec<Vec<Vector>>, EmbedError>;
 /// One text of a call.
 pub(super) struct Task {
     pub(super) text: Arc<str>,
+    pub(super) lane: Lane,
     slot: usize,
     call: Arc<Call>,
 }

@@ -76,6 +76,13 @@ impl Embedder for Queue {
         Box::pin(self.shared.ask(Lane::Documents, texts))
     }
 
+    fn embed_backlog(
+        &self,
+        texts: Vec<Arc<str>>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<Vector>>, EmbedError>> {
+        Box::pin(self.shared.ask(Lane::Backlog, texts))
+    }
+
     fn embed_query(&self, text: Arc<str>) -> BoxFuture<'_, Result<Vector, EmbedError>> {
         // The model gets the form that the cache knows, so that a hit equals a miss; case and width
         // stay, since a model may tell them apart.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::lanes::{Shared, Task, Turn};
+use super::lanes::{ChunksBegun, Lane, Shared, Task, Turn};
 use crate::domain::chunk::chunks;
 use crate::domain::embedding::Vector;
 use crate::domain::limits::EMBED_BATCH_MAX;
@@ -39,6 +39,7 @@ pub(super) fn run(shared: &Shared, load: &dyn Fn() -> Result<Box<dyn Model>, Str
 struct Worker<'a> {
     shared: &'a Shared,
     model: Box<dyn Model>,
+    /// Those of the backlog are last.
     begun: Vec<Begun>,
 }
 
@@ -60,8 +61,7 @@ impl Worker<'_> {
         let batch_max = self.model.batch_max().clamp(1, EMBED_BATCH_MAX);
         loop {
             self.begun.retain(|begun| !begun.task.is_over());
-            let n_begun = self.begun.iter().map(|begun| begun.rest().len()).sum();
-            match self.shared.next(n_begun, batch_max) {
+            match self.shared.next(self.chunks_begun(), batch_max) {
                 Turn::Queries(tasks) => self.embed_queries(&tasks),
                 Turn::Documents(tasks) => {
                     let tokens_max = self.shared.identity.tokens_max;
@@ -70,6 +70,7 @@ impl Worker<'_> {
                         vectors: Vec::new(),
                         task,
                     }));
+                    self.begun.sort_by_key(|begun| begun.task.lane);
                     self.embed_documents(batch_max);
                 }
                 Turn::Stop => break,
@@ -78,6 +79,15 @@ impl Worker<'_> {
         for begun in self.begun {
             begun.task.fail(EmbedError::Unavailable("it is stopped".to_owned()));
         }
+    }
+
+    fn chunks_begun(&self) -> ChunksBegun {
+        let of = |is_backlog: bool| {
+            let lane =
+                self.begun.iter().filter(|one| (one.task.lane == Lane::Backlog) == is_backlog);
+            lane.map(|begun| begun.rest().len()).sum()
+        };
+        ChunksBegun { documents: of(false), backlog: of(true) }
     }
 
     fn embed_queries(&mut self, tasks: &[Task]) {

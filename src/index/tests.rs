@@ -69,7 +69,7 @@ impl World {
         let clock = Arc::new(ManualClock::at(at));
         let index = EmbeddedIndex::open(&dir.path().join("text"), settings, clock);
         store.subscribe(index.clone());
-        let space = store.space(model("bundled"), at).await.unwrap();
+        let space = store.space(model("bundled"), Vec::new(), at).await.unwrap();
         Self { writer: Writer { store, space, ids }, index, dir }
     }
 
@@ -274,7 +274,7 @@ async fn only_the_loaded_space_is_searched() {
     // The model comes up, then is changed for another.
     world.load().await;
     assert_eq!(world.nearest(&axis(1)).await, [id].into());
-    let other = world.store.space(model("other"), Timestamp::UNIX_EPOCH).await.unwrap();
+    let other = world.store.space(model("other"), Vec::new(), Timestamp::UNIX_EPOCH).await.unwrap();
     world.index.load(world.store.clone(), Some(other)).await.unwrap();
     assert_eq!(world.by_vector(&axis(1), 10, &[]).await, refused);
     assert_eq!(world.index.report().n_pending_vectors, 1);

@@ -14,13 +14,13 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::Shared;
 use super::error::forbidden;
 use super::handler::Handler;
 use super::hello::{Hello, Identity, Refused, Uids};
 use super::lines::{Line, LineReader};
 use super::socket::Socket;
 use super::transport::{Life, LineTransport};
-use super::{Mcp, Shared};
 use crate::domain::limits::HELLO_WAIT;
 
 /// Pause after a failed accept: with no descriptor left, an immediate retry would spin.
@@ -28,11 +28,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Time for connections that were cut off at the end of the grace.
 const KILL_WAIT: Duration = Duration::from_secs(1);
 
-/// Serves the socket until `stop` is cancelled; then the socket goes at once, calls in flight are
-/// answered for at most `settings.grace`, and what is left is cut off.
-pub async fn serve(socket: Socket, mcp: Mcp, stop: CancellationToken) {
+/// See [`super::Server::serve`].
+pub(super) async fn serve(socket: Socket, shared: Arc<Shared>, stop: CancellationToken) {
     let own = rustix::process::geteuid().as_raw();
-    let shared = Arc::new(Shared::new(mcp));
     let tasks = TaskTracker::new();
     let kill = CancellationToken::new();
     let mut is_failing = false;
@@ -40,6 +38,7 @@ pub async fn serve(socket: Socket, mcp: Mcp, stop: CancellationToken) {
         let accepted = tokio::select! {
             biased;
             () = stop.cancelled() => break,
+            () = shared.control.asked_for_life() => continue,
             accepted = socket.listener().accept() => accepted,
         };
         let stream = match accepted {
@@ -73,7 +72,8 @@ pub async fn serve(socket: Socket, mcp: Mcp, stop: CancellationToken) {
     }
     drop(socket);
     tasks.close();
-    if timeout(shared.settings.grace, tasks.wait()).await.is_err() {
+    let grace = shared.settings.borrow().grace;
+    if timeout(grace, tasks.wait()).await.is_err() {
         tracing::warn!(n_items = tasks.len(), "connections cut off at the end of the grace");
         kill.cancel();
         if timeout(KILL_WAIT, tasks.wait()).await.is_err() {
@@ -96,11 +96,11 @@ fn admit(shared: &Arc<Shared>, own: u32, stream: &UnixStream) -> Option<(Uids, P
             return None;
         }
     };
-    if !is_admitted(peer, own, &shared.settings.allow_uids) {
+    if !is_admitted(peer, own, &shared.settings.borrow().allow_uids) {
         tracing::warn!(uid = peer, "uid not allowed, connection dropped");
         return None;
     }
-    let most = shared.settings.connections_per_uid_max;
+    let most = shared.settings.borrow().connections_per_uid_max;
     let place = shared.connections.enter(peer, most);
     if place.is_none() {
         tracing::warn!(uid = peer, most, "too many connections, one dropped");

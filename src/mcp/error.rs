@@ -28,6 +28,9 @@ pub(super) enum ToolError {
     /// The client took the call back.
     #[error("cancelled")]
     Cancelled,
+    /// The configuration is wrong; what was in force stays so.
+    #[error("the configuration was not changed:\n{}", .0.join("\n"))]
+    Configuration(Vec<String>),
     /// A defect of the daemon. The cause is in its log, not in the answer.
     #[error("internal error in {0}; the daemon's log has the cause")]
     Panicked(String),
@@ -39,7 +42,7 @@ impl ToolError {
         match self {
             Self::Panicked(_) => true,
             Self::Service(error) => is_ours(error),
-            Self::Argument(_) | Self::Busy(_) | Self::Cancelled => false,
+            Self::Argument(_) | Self::Busy(_) | Self::Cancelled | Self::Configuration(_) => false,
         }
     }
 

@@ -118,12 +118,13 @@ impl Handler {
             caller,
             session: self.identity.session(),
             request,
-            n_connections: self.shared.connections.count(),
+            shared: &self.shared,
         };
         // Cancelling stops the wait for a turn and a reading tool; a write that has begun goes on.
+        let calls = self.shared.calls();
         let run = async {
             let _turn = tokio::select! {
-                turn = self.shared.calls.acquire() => turn,
+                turn = calls.acquire() => turn,
                 () = context.ct.cancelled() => return Err(ToolError::Cancelled),
             };
             tools::run(name, call, arguments).await.unwrap_or(Err(ToolError::Cancelled))
@@ -210,8 +211,7 @@ impl ServerHandler for Handler {
         let caller = self.caller(&context)?;
         let span =
             tracing::debug_span!("request", request_id = %context.id, method = "resources/read");
-        let n_connections = self.shared.connections.count();
-        let read = resources::read(&request.uri, &self.shared.service, &caller, n_connections);
+        let read = resources::read(&request.uri, &self.shared, &caller);
         let read = AssertUnwindSafe(read.instrument(span)).catch_unwind();
         read.await
             .unwrap_or_else(|panic| {

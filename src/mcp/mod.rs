@@ -12,6 +12,7 @@ mod hello;
 mod socket;
 
 mod connections;
+mod control;
 mod lines;
 mod transport;
 
@@ -27,17 +28,20 @@ mod error;
 mod reply;
 mod schema;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use serde_json::Value;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
 
-pub use connections::serve;
+pub use control::{ConfigReport, Control, ProcessReport, Reloaded, WatchdogReport};
 pub use handler::REQUEST_KEY;
 pub use hello::{AccessPolicy, HELLO_METHOD};
 pub use offline::answer as offline_answer;
 pub use socket::{Socket, SocketError, raise_descriptor_limit};
 
+use crate::domain::identity::{Access, Actor, Caller};
 use crate::domain::limits::{CALLS_MAX, CONNECTIONS_PER_UID_MAX};
 use crate::ports::{Clock, Meter};
 use crate::service::Service;
@@ -52,8 +56,10 @@ pub struct Mcp {
     pub clock: Arc<dyn Clock>,
     /// Counts tools that failed.
     pub meter: Arc<dyn Meter>,
-    /// Limits and admission.
-    pub settings: McpSettings,
+    /// The process around the server.
+    pub control: Arc<dyn Control>,
+    /// Limits and admission; a change takes effect at the next connection or call.
+    pub settings: watch::Receiver<McpSettings>,
 }
 
 /// Limits and admission.
@@ -80,24 +86,65 @@ impl Default for McpSettings {
     }
 }
 
+/// The server. Clones are the same server.
+#[derive(Clone)]
+pub struct Server(Arc<Shared>);
+
+impl Server {
+    /// A server that serves nothing yet.
+    pub fn new(mcp: Mcp) -> Self {
+        Self(Arc::new(Shared::new(mcp)))
+    }
+
+    /// Serves the socket until `stop` is cancelled; then the socket goes at once, calls in flight
+    /// are answered for at most `McpSettings::grace`, and what is left is cut off.
+    pub async fn serve(self, socket: Socket, stop: CancellationToken) {
+        connections::serve(socket, self.0, stop).await;
+    }
+
+    /// What `memory_status` tells the owner.
+    pub async fn status(&self) -> Value {
+        let uid = rustix::process::geteuid().as_raw();
+        let owner = Caller { uid, actor: Actor::Owner, access: Access::owner() };
+        Value::Object(tools::status_facts(&self.0, &owner).await)
+    }
+}
+
 /// What all connections share.
 struct Shared {
     service: Arc<Service>,
     access: AccessPolicy,
     clock: Arc<dyn Clock>,
     meter: Arc<dyn Meter>,
-    settings: McpSettings,
-    calls: Semaphore,
+    control: Arc<dyn Control>,
+    settings: watch::Receiver<McpSettings>,
+    calls: Mutex<(usize, Arc<Semaphore>)>,
     connections: connections::Connections,
 }
 
 impl Shared {
     fn new(mcp: Mcp) -> Self {
-        let Mcp { service, access, clock, meter, settings } = mcp;
-        let calls = Semaphore::new(settings.calls_max.clamp(1, Semaphore::MAX_PERMITS));
+        let Mcp { service, access, clock, meter, control, settings } = mcp;
+        let calls_max = settings.borrow().calls_max;
+        let calls = Mutex::new((calls_max, turns(calls_max)));
         let connections = connections::Connections::default();
-        Self { service, access, clock, meter, settings, calls, connections }
+        Self { service, access, clock, meter, control, settings, calls, connections }
     }
+
+    /// The turns of calls. A new limit counts for the calls that come after it; those that have a
+    /// turn keep it beside.
+    fn calls(&self) -> Arc<Semaphore> {
+        let calls_max = self.settings.borrow().calls_max;
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if calls.0 != calls_max {
+            *calls = (calls_max, turns(calls_max));
+        }
+        Arc::clone(&calls.1)
+    }
+}
+
+fn turns(calls_max: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(calls_max.clamp(1, Semaphore::MAX_PERMITS)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::error::{resource_error, resource_not_found};
 use super::reply::{Detail, Reply, Shown};
-use super::tools;
+use super::{Shared, tools};
 use crate::domain::id::IdReference;
 use crate::domain::identity::Caller;
 use crate::service::Service;
@@ -39,20 +39,18 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 /// Reads one.
 pub(super) async fn read(
     uri: &str,
-    service: &Service,
+    shared: &Shared,
     caller: &Caller,
-    n_connections: usize,
 ) -> Result<ReadResourceResult, ErrorData> {
     let (text, mime_type) = if uri == STATUS_URI {
-        let report = service.status().await;
-        let facts = Value::Object(tools::status_facts(&report, caller, n_connections));
+        let facts = Value::Object(tools::status_facts(shared, caller).await);
         (format!("{facts:#}"), JSON)
     } else {
         let reference = uri
             .strip_prefix(MEMORY_URI)
             .filter(|reference| reference.parse::<IdReference>().is_ok())
             .ok_or_else(|| resource_not_found(uri))?;
-        (memory(reference, service, caller, uri).await?, TEXT)
+        (memory(reference, &shared.service, caller, uri).await?, TEXT)
     };
     let contents = ResourceContents::text(text, uri).with_mime_type(mime_type);
     Ok(ReadResourceResult::new(vec![contents]))

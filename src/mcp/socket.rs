@@ -47,12 +47,20 @@ pub enum SocketError {
     },
 }
 
-/// A bound socket and the lock that keeps other daemons away. The file goes when this is dropped.
+/// A bound socket; if it was bound here, with the lock that keeps other daemons away and a file that
+/// goes when this is dropped.
 #[derive(Debug)]
 pub struct Socket {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode of the bound file.
+    /// What was made for it; nothing for a socket that somebody else bound.
+    made: Option<Made>,
+}
+
+/// The file of a socket of our own and the lock beside it.
+#[derive(Debug)]
+struct Made {
+    /// Device and inode.
     file: (u64, u64),
     _lock: File,
 }
@@ -81,7 +89,25 @@ impl Socket {
         remove_stale(path)?;
         let listener = listen(path, mode).map_err(|error| failed("bind", error))?;
         let metadata = fs::symlink_metadata(path).map_err(|error| failed("look at", error))?;
-        Ok(Self { listener, path: path.to_owned(), file: inode(&metadata), _lock: lock })
+        let made = Some(Made { file: inode(&metadata), _lock: lock });
+        Ok(Self { listener, path: path.to_owned(), made })
+    }
+
+    /// Takes over a socket that listens already, bound by the service manager: its file, mode and
+    /// directory are the manager's, and so is keeping others away. Must be called within a tokio
+    /// runtime.
+    ///
+    /// # Errors
+    /// [`SocketError::Io`] if the system does not say where it is or lets it not be made
+    /// non-blocking.
+    pub fn inherit(listener: std::os::unix::net::UnixListener) -> Result<Self, SocketError> {
+        let address = listener.local_addr();
+        let path = address.ok().and_then(|address| address.as_pathname().map(Path::to_owned));
+        let path = path.unwrap_or_else(|| PathBuf::from("(no path)"));
+        let failed = |error| SocketError::Io { action: "take over", path: path.clone(), error };
+        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = UnixListener::from_std(listener).map_err(failed)?;
+        Ok(Self { listener, path, made: None })
     }
 
     /// Where it is bound.
@@ -95,10 +121,11 @@ impl Socket {
 }
 
 impl Drop for Socket {
-    /// Removes the file, unless somebody put another one there.
+    /// Removes the file that was made, unless somebody put another one there.
     fn drop(&mut self) {
+        let Some(made) = &self.made else { return };
         let is_ours =
-            fs::symlink_metadata(&self.path).is_ok_and(|found| inode(&found) == self.file);
+            fs::symlink_metadata(&self.path).is_ok_and(|found| inode(&found) == made.file);
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(path = %self.path.display(), %error, "socket file not removed");
         }

@@ -200,15 +200,16 @@ impl Service {
         ids: Vec<MemoryId>,
         request: Option<RequestKey>,
     ) -> Result<Forgotten, ServiceError> {
+        let settings = self.settings();
         let now = self.clock.now();
         let later = |wait: std::time::Duration| -> Timestamp {
             let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
             now.checked_add(wait).unwrap_or(Timestamp::MAX)
         };
-        let restorable_until = caller.agent().is_some().then(|| later(self.settings.agent_grace));
+        let restorable_until = caller.agent().is_some().then(|| later(settings.agent_grace));
         // Without a grace the content goes with this transaction.
         let erase_by =
-            restorable_until.map_or(now, |until| until.max(later(self.settings.erase_within)));
+            restorable_until.map_or(now, |until| until.max(later(settings.erase_within)));
         let receipt = self
             .store
             .forget(Forget {

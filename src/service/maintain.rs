@@ -30,7 +30,7 @@ impl Service {
     pub async fn open_space(&self) -> Result<Option<SpaceId>, StoreError> {
         let Some(embedder) = &self.embedder else { return Ok(None) };
         let Some(identity) = embedder.identity() else { return Ok(None) };
-        let space = self.store.space(identity, self.clock.now()).await?;
+        let space = self.store.space(identity, Vec::new(), self.clock.now()).await?;
         Ok(Some(*self.space.get_or_init(|| space)))
     }
 

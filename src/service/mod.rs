@@ -23,7 +23,7 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -84,7 +84,7 @@ pub struct Service {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     meter: Arc<dyn Meter>,
-    settings: Settings,
+    settings: RwLock<Arc<Settings>>,
     space: OnceLock<SpaceId>,
     usage: usage::UsageBuffer,
     backlog: tokio::sync::Notify,
@@ -104,7 +104,7 @@ impl Service {
             clock: ports.clock,
             ids: ports.ids,
             meter: ports.meter,
-            settings,
+            settings: RwLock::new(Arc::new(settings)),
             space: OnceLock::new(),
             usage: usage::UsageBuffer::default(),
             backlog: tokio::sync::Notify::new(),
@@ -113,9 +113,20 @@ impl Service {
         }
     }
 
+    /// Puts other settings in force: calls that begin from now on follow them, those in flight end
+    /// as they began.
+    pub fn reconfigure(&self, settings: Settings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+
+    /// The settings in force. A call reads them once.
+    fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Strength of `memory` at `now`, 0.0..=1.0.
     fn strength(&self, memory: &Memory, now: Timestamp) -> f64 {
-        self.settings.decay.strength(
+        self.settings().decay.strength(
             memory.usage.anchor,
             memory.kind,
             memory.importance,
@@ -125,7 +136,7 @@ impl Service {
     }
 
     /// The zone of a call.
-    pub fn zone(&self) -> &TimeZone {
-        &self.settings.zone
+    pub fn zone(&self) -> TimeZone {
+        self.settings().zone.clone()
     }
 }

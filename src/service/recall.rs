@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use tokio::time::{Instant, timeout_at};
 
 use super::scope::Scope;
-use super::{Service, ServiceError, cursor};
+use super::{Service, ServiceError, Settings, cursor};
 use crate::domain::budget::tokens_estimate;
 use crate::domain::chunk::chunks;
 use crate::domain::embedding::{Languages, SpaceId, Vector};
@@ -22,6 +22,7 @@ use crate::domain::limits::{
     RECALL_TOKENS_MIN, SEARCH_LIMIT_MAX, TEXT_CANDIDATES_MAX, VECTOR_CANDIDATES_MAX,
 };
 use crate::domain::memory::Memory;
+use crate::domain::namespace::Namespace;
 use crate::domain::ranking::{
     Candidate, Fused, Hit, Question, Ranking, VectorArm, View, fuse, rank,
 };
@@ -100,9 +101,10 @@ impl Service {
         request: RecallRequest,
     ) -> Result<RecallAnswer, ServiceError> {
         let started = self.clock.monotonic();
-        let deadline = tokio_deadline(self.settings.recall_deadline);
+        let settings = self.settings();
+        let deadline = tokio_deadline(settings.recall_deadline);
         let now = self.clock.now();
-        let page = self.page(caller, &request)?;
+        let page = page(caller, &request, &settings)?;
         let mut warnings = Vec::new();
         let query = checked_query(&request.query, &mut warnings)?;
         let question = Question::read(query);
@@ -111,8 +113,10 @@ impl Service {
         }
         let snapshot = self.store.snapshot().await?;
         let filter = self.filter(caller, &snapshot, &request.scope).await?;
-        let found = self.candidates(&snapshot, (query, &question), &filter, deadline).await?;
-        let zone = request.zone.as_ref().unwrap_or(&self.settings.zone);
+        let latin_min = settings.ranking.question_latin_min;
+        let meaning = self.query_vector(query, &question, latin_min, deadline);
+        let found = self.candidates(&snapshot, &question, &filter, meaning, deadline).await?;
+        let zone = request.zone.as_ref().unwrap_or(&settings.zone);
         let mut fused = fuse(
             &question,
             &found.text,
@@ -120,12 +124,19 @@ impl Service {
                 .vector
                 .as_ref()
                 .map(|candidates| VectorArm { candidates, languages: self.languages() }),
-            &self.settings.ranking,
+            &settings.ranking,
             zone,
         );
         fused.truncate(RANKED_RECORDS_MAX);
         let (fused, memories) = load(&snapshot, fused, &filter).await?;
-        let ranking = self.rank(caller, &snapshot, &question, (&fused, &memories), now).await?;
+        let view = View {
+            now,
+            weights: &weights(caller, &memories),
+            languages: self.languages(),
+            ranking: &settings.ranking,
+            decay: &settings.decay,
+        };
+        let ranking = self.rank(&snapshot, &question, (&fused, &memories), &view).await?;
         let (hits, next_cursor) = self.cut(&page, &question, &ranking, (&fused, &memories), now);
         self.note_returned(caller, hits.iter().map(|hit| hit.memory.id), now);
         let elapsed = self.clock.monotonic().saturating_sub(started);
@@ -146,15 +157,15 @@ impl Service {
     async fn candidates(
         &self,
         snapshot: &Arc<dyn Snapshot>,
-        (query, question): (&str, &Question),
+        question: &Question,
         filter: &Filter,
+        meaning: impl Future<Output = Result<(SpaceId, Vector), String>>,
         deadline: Instant,
     ) -> Result<Found, ServiceError> {
         let mut found = Found::default();
         let terms = question.terms.clone();
         let text = self.candidates.by_text(snapshot, terms, filter, TEXT_CANDIDATES_MAX);
-        let (text, vector) =
-            tokio::join!(timeout_at(deadline, text), self.query_vector(query, question, deadline));
+        let (text, vector) = tokio::join!(timeout_at(deadline, text), meaning);
         match text {
             Ok(Ok(text)) => found.text = text,
             Ok(Err(error)) => found.degraded.push(format!("text: {error}")),
@@ -185,6 +196,7 @@ impl Service {
         &self,
         query: &str,
         question: &Question,
+        latin_min: f32,
         deadline: Instant,
     ) -> Result<(SpaceId, Vector), String> {
         let embedder = self.embedder.as_ref().ok_or("no embedding model is configured")?;
@@ -192,9 +204,7 @@ impl Service {
             return Err("there is nothing to embed".to_owned());
         }
         let space = self.space.get().copied().ok_or("the embedding space is not open yet")?;
-        if self.languages() == Languages::Latin
-            && question.latin_share < self.settings.ranking.question_latin_min
-        {
+        if self.languages() == Languages::Latin && question.latin_share < latin_min {
             return Err("the model reads Latin script only; this was searched by words".to_owned());
         }
         match timeout_at(deadline, embedder.embed_query(Arc::from(query))).await {
@@ -211,39 +221,23 @@ impl Service {
 
     async fn rank(
         &self,
-        caller: &Caller,
         snapshot: &Arc<dyn Snapshot>,
         question: &Question,
         (fused, memories): (&[Fused], &[Memory]),
-        now: Timestamp,
+        view: &View<'_>,
     ) -> Result<Ranking, ServiceError> {
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
         let vectors = match self.space.get() {
             Some(space) => snapshot.vectors(*space, ids).await?,
             None => vec![Vec::new(); memories.len()],
         };
-        let mut weights = Vec::new();
-        for memory in memories {
-            if let Some(weight) = caller.access.weight(&memory.namespace)
-                && !weights.iter().any(|(namespace, _)| *namespace == memory.namespace)
-            {
-                weights.push((memory.namespace.clone(), weight));
-            }
-        }
         let candidates: Vec<Candidate<'_>> = fused
             .iter()
             .zip(memories)
             .zip(&vectors)
             .map(|((fused, memory), vectors)| Candidate { fused, memory, vectors })
             .collect();
-        let view = View {
-            now,
-            weights: &weights,
-            languages: self.languages(),
-            ranking: &self.settings.ranking,
-            decay: &self.settings.decay,
-        };
-        Ok(rank(question, &candidates, &view))
+        Ok(rank(question, &candidates, view))
     }
 
     /// The hits of the page, within its limit and its token budget; at least one if there are any.
@@ -301,28 +295,6 @@ impl Service {
         let tokens_max = self.embedder.as_ref()?.identity()?.tokens_max;
         chunks(&memory.content, tokens_max).into_iter().nth(chunk as usize)
     }
-
-    fn page(&self, caller: &Caller, request: &RecallRequest) -> Result<Page, ServiceError> {
-        let limit = request.limit.unwrap_or(self.settings.recall_limit);
-        if !(1..=SEARCH_LIMIT_MAX).contains(&limit) {
-            let expected = format!("a number 1 to {SEARCH_LIMIT_MAX}");
-            return Err(ServiceError::invalid("limit", expected, limit));
-        }
-        let tokens_max = request.max_tokens.unwrap_or(self.settings.recall_tokens_max);
-        if !(RECALL_TOKENS_MIN..=RECALL_TOKENS_MAX).contains(&tokens_max) {
-            let expected = format!("a number {RECALL_TOKENS_MIN} to {RECALL_TOKENS_MAX}");
-            return Err(ServiceError::invalid("max_tokens", expected, tokens_max));
-        }
-        let fingerprint = cursor::fingerprint(caller, &(&request.query, &request.scope));
-        let offset = match &request.cursor {
-            Some(text) => {
-                let [offset] = cursor::read::<1>(text, fingerprint)?;
-                usize::try_from(offset).unwrap_or(usize::MAX)
-            }
-            None => 0,
-        };
-        Ok(Page { limit, tokens_max, offset, fingerprint })
-    }
 }
 
 /// Which part of the ranking is asked for.
@@ -331,6 +303,46 @@ struct Page {
     tokens_max: usize,
     offset: usize,
     fingerprint: u64,
+}
+
+/// Which part of the ranking a request asks for.
+fn page(
+    caller: &Caller,
+    request: &RecallRequest,
+    settings: &Settings,
+) -> Result<Page, ServiceError> {
+    let limit = request.limit.unwrap_or(settings.recall_limit);
+    if !(1..=SEARCH_LIMIT_MAX).contains(&limit) {
+        let expected = format!("a number 1 to {SEARCH_LIMIT_MAX}");
+        return Err(ServiceError::invalid("limit", expected, limit));
+    }
+    let tokens_max = request.max_tokens.unwrap_or(settings.recall_tokens_max);
+    if !(RECALL_TOKENS_MIN..=RECALL_TOKENS_MAX).contains(&tokens_max) {
+        let expected = format!("a number {RECALL_TOKENS_MIN} to {RECALL_TOKENS_MAX}");
+        return Err(ServiceError::invalid("max_tokens", expected, tokens_max));
+    }
+    let fingerprint = cursor::fingerprint(caller, &(&request.query, &request.scope));
+    let offset = match &request.cursor {
+        Some(text) => {
+            let [offset] = cursor::read::<1>(text, fingerprint)?;
+            usize::try_from(offset).unwrap_or(usize::MAX)
+        }
+        None => 0,
+    };
+    Ok(Page { limit, tokens_max, offset, fingerprint })
+}
+
+/// The namespaces of these memories, each with its weight for the caller.
+fn weights(caller: &Caller, memories: &[Memory]) -> Vec<(Namespace, f64)> {
+    let mut weights: Vec<(Namespace, f64)> = Vec::new();
+    for memory in memories {
+        if let Some(weight) = caller.access.weight(&memory.namespace)
+            && !weights.iter().any(|(namespace, _)| *namespace == memory.namespace)
+        {
+            weights.push((memory.namespace.clone(), weight));
+        }
+    }
+    weights
 }
 
 /// The query, cut at [`QUERY_BYTES_MAX`] with a warning.

@@ -200,7 +200,7 @@ impl Service {
         let (Some(embedder), Some(space)) = (&self.embedder, self.space.get().copied()) else {
             return vec![None; texts.len()];
         };
-        let wait = self.settings.store_wait;
+        let wait = self.settings().store_wait;
         let each = texts.into_iter().map(|text| async move {
             let chunks = tokio::time::timeout(wait, embedder.embed_documents(vec![text]))
                 .await

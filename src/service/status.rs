@@ -1,13 +1,13 @@
 //! What the daemon says of itself.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
 use super::Service;
 use crate::domain::embedding::{Languages, ModelIdentity};
-use crate::ports::{EmbedderReport, IndexReport, StoreError, StoreReport};
+use crate::ports::{EmbedderReport, IndexReport, ParityReport, StoreError, StoreReport};
 
 /// A whole report.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub struct StatusReport {
     pub model: Option<ModelIdentity>,
     /// Its queue.
     pub embedder: Option<EmbedderReport>,
+    /// The last comparison of the indexes with the store.
+    pub comparison: Option<Comparison>,
     /// Counters by name.
     pub counters: Vec<(String, u64)>,
     /// What a reader should know beside the parts.
@@ -35,10 +37,25 @@ pub struct StatusReport {
 }
 
 impl StatusReport {
-    /// Whether every part is well.
-    pub fn is_ok(&self) -> bool {
-        self.parts.iter().all(|part| part.state == PartState::Ok)
+    /// The parts that are not well.
+    pub fn unwell(&self) -> impl Iterator<Item = &'static str> {
+        let unwell = |part: &&PartStatus| matches!(part.state, PartState::Degraded { .. });
+        self.parts.iter().filter(unwell).map(|part| part.name)
     }
+
+    /// Whether every part that is switched on is well.
+    pub fn is_ok(&self) -> bool {
+        self.unwell().next().is_none()
+    }
+}
+
+/// A comparison of the indexes with the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// When it ended.
+    pub at: Timestamp,
+    /// What it found, or why it could not.
+    pub found: Result<ParityReport, String>,
 }
 
 /// One part of the daemon.
@@ -55,6 +72,11 @@ pub struct PartStatus {
 pub enum PartState {
     /// Well.
     Ok,
+    /// Switched off on purpose.
+    Off {
+        /// By what, and what is missing without it.
+        because: String,
+    },
     /// Not doing all of its work.
     Degraded {
         /// Since when (as far as it was noticed).
@@ -68,6 +90,7 @@ pub enum PartState {
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     since: Mutex<HashMap<&'static str, Timestamp>>,
+    comparison: Mutex<Option<Comparison>>,
 }
 
 impl Health {
@@ -85,9 +108,23 @@ impl Health {
         };
         PartStatus { name, state }
     }
+
+    fn comparison(&self) -> MutexGuard<'_, Option<Comparison>> {
+        self.comparison.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A part that is switched off.
+fn off(name: &'static str, because: &str) -> PartStatus {
+    PartStatus { name, state: PartState::Off { because: because.to_owned() } }
 }
 
 impl Service {
+    /// Keeps what a comparison of the indexes with the store found, for the reports.
+    pub fn note_comparison(&self, found: Result<ParityReport, String>) {
+        *self.health.comparison() = Some(Comparison { at: self.clock.now(), found });
+    }
+
     /// Reports on every part. Never fails: what cannot answer is reported as such.
     pub async fn status(&self) -> StatusReport {
         let now = self.clock.now();
@@ -100,15 +137,19 @@ impl Service {
             Err(error) => Some(StoreError::to_string(error)),
         };
         let text_trouble = (!index.text.ready).then(|| index.text.detail.clone());
-        let vector_trouble = match (&self.embedder, index.vectors.ready) {
-            (None, _) => Some("no embedding model is configured: search is by words".to_owned()),
-            (Some(_), false) => Some(index.vectors.detail.clone()),
-            (Some(_), true) => None,
-        };
-        let model_trouble = match &embedder {
-            Some(report) if !report.ready => Some(report.detail.clone()),
-            Some(_) => None,
-            None => Some("switched off by `embed.model`".to_owned()),
+        let vector_trouble = (!index.vectors.ready).then(|| index.vectors.detail.clone());
+        let [vectors, model_part] = match &embedder {
+            Some(embedder) => {
+                let model_trouble = (!embedder.ready).then(|| embedder.detail.clone());
+                [
+                    self.health.state("vectors", vector_trouble, now),
+                    self.health.state("model", model_trouble, now),
+                ]
+            }
+            None => [
+                off("vectors", "no embedding model is configured: search is by words"),
+                off("model", "switched off by `embed.model`"),
+            ],
         };
         StatusReport {
             version: env!("CARGO_PKG_VERSION"),
@@ -117,14 +158,15 @@ impl Service {
             parts: vec![
                 self.health.state("store", store_trouble, now),
                 self.health.state("text", text_trouble, now),
-                self.health.state("vectors", vector_trouble, now),
-                self.health.state("model", model_trouble, now),
+                vectors,
+                model_part,
             ],
             notes: notes(model.as_ref(), &index),
             store: store.ok(),
             index,
             model,
             embedder,
+            comparison: self.health.comparison().clone(),
             counters: self.meter.snapshot(),
         }
     }

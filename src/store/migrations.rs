@@ -3,7 +3,7 @@
 use redb::{Database, ReadableDatabase, WriteTransaction};
 
 use super::errors::{Result, damaged};
-use super::tables::{META, META_CREATED_AT, META_FORMAT, Tables, meta};
+use super::tables::{META, META_CREATED_AT, META_FORMAT, META_IDENTITY, Tables, meta};
 
 /// Makes a file of one version one of the next.
 pub(super) type Migration = fn(&WriteTransaction) -> Result<()>;
@@ -31,6 +31,7 @@ pub(super) fn create(database: &Database, now: jiff::Timestamp) -> Result<()> {
     let mut tables = Tables::open(&transaction)?;
     tables.meta.insert(META_FORMAT, u64::from(FORMAT_VERSION))?;
     tables.meta.insert(META_CREATED_AT, now.as_microsecond().unsigned_abs())?;
+    tables.meta.insert(META_IDENTITY, new_identity())?;
     drop(tables);
     transaction.commit()?;
     Ok(())
@@ -43,6 +44,24 @@ pub(super) fn stored_version(database: &impl ReadableDatabase) -> Result<u32> {
         Ok(version) if version > 0 => Ok(version),
         Ok(_) | Err(_) => Err(damaged("the file names no format version")),
     }
+}
+
+/// Gives the file an identity if it has none: written before there were any, or a restored copy.
+pub(super) fn identify(database: &Database) -> Result<()> {
+    let identity = meta(&database.begin_read()?.open_table(META)?, META_IDENTITY)?;
+    if identity != 0 {
+        return Ok(());
+    }
+    let mut transaction = database.begin_write()?;
+    transaction.set_quick_repair(true);
+    transaction.open_table(META)?.insert(META_IDENTITY, new_identity())?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Any number but 0, which stands for none.
+fn new_identity() -> u64 {
+    uuid::Uuid::new_v4().as_u64_pair().1
 }
 
 /// Carries out what `migrations` a file of version `from` lacks, all in one transaction.

@@ -50,13 +50,14 @@ use tokio::sync::watch;
 
 use crate::domain::change::{Forget, Forgotten, Remember, Remembered, Revise, Revised};
 use crate::domain::change::{UsageNote, VectorsFor};
-use crate::domain::embedding::{ModelIdentity, SpaceId};
+use crate::domain::embedding::{ModelIdentity, Space, SpaceId, SpaceNote, Vector};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::limits::SCAN_PAGE;
 use crate::ports::{CommitListener, Snapshot, Store, StoreError, StoreReport};
 
 pub use migrations::FORMAT_VERSION;
+pub use open::{FILE_NAME, LOCK_NAME};
 pub use refusal::OpenError;
 pub use verify::Verified;
 
@@ -231,8 +232,27 @@ impl Store for RedbStore {
         Box::pin(self.writer.write(move |batch| vectors::attach_late(batch, &vectors, now)))
     }
 
-    fn space(&self, model: ModelIdentity, now: Timestamp) -> BoxFuture<'_, Result<SpaceId>> {
-        Box::pin(self.writer.write(move |batch| spaces::find_or_make(batch, &model, now)))
+    fn space(
+        &self,
+        model: ModelIdentity,
+        probes: Vec<Vector>,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<SpaceId>> {
+        let find =
+            move |batch: &mut batch::Batch<'_>| spaces::find_or_make(batch, &model, &probes, now);
+        Box::pin(self.writer.write(find))
+    }
+
+    fn spaces(&self) -> BoxFuture<'_, Result<Vec<Space>>> {
+        Box::pin(async move { self.begin_read().await?.read(spaces::list).await })
+    }
+
+    fn note_space(&self, id: SpaceId, note: SpaceNote) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.writer.write(move |batch| spaces::note(batch, id, note)))
+    }
+
+    fn drop_space(&self, id: SpaceId) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(self.in_pages(move |batch| spaces::drop_page(batch, id)))
     }
 
     fn trim_log(&self, sequence: u64, before: Timestamp) -> BoxFuture<'_, Result<u64>> {

@@ -18,11 +18,11 @@ use super::migrations::{self, FORMAT_VERSION, MIGRATIONS};
 use super::refusal::{OpenError, Refusal, catch, file_error, guarded, store_error};
 
 /// The store in its directory.
-const FILE_NAME: &str = "recalld.redb";
+pub const FILE_NAME: &str = "recalld.redb";
 /// A store that is being created.
 const NEW_FILE_NAME: &str = "recalld.redb.new";
 /// Held by the process that has the store; says which one.
-const LOCK_NAME: &str = "recalld.lock";
+pub const LOCK_NAME: &str = "recalld.lock";
 
 /// Where a store lies, with the lock on it.
 #[derive(Debug)]
@@ -179,11 +179,9 @@ fn open_file(dir: &Path, path: &Path, settings: StoreSettings) -> Result<Databas
 fn bring_up_to_date(database: &Database, path: &Path) -> Result<(), OpenError> {
     let from = guarded_version(database).map_err(|error| error.into_open_error(path, path))?;
     refuse_newer(path, from)?;
-    migrations::migrate(database, from, MIGRATIONS).map_err(|source| OpenError::Migration {
-        path: path.to_owned(),
-        from,
-        source,
-    })
+    migrations::migrate(database, from, MIGRATIONS)
+        .and_then(|()| migrations::identify(database))
+        .map_err(|source| OpenError::Migration { path: path.to_owned(), from, source })
 }
 
 fn refuse_newer(path: &Path, found: u32) -> Result<(), OpenError> {

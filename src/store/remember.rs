@@ -152,7 +152,7 @@ fn unite(
             }
             is_attached
         }
-        None => batch.has_newest_vectors(old.id)?,
+        None => batch.has_present_vectors(old.id)?,
     };
     Ok(Remembered { id: old.id, status: StoreStatus::Deduplicated, embedded, changed })
 }
@@ -206,6 +206,6 @@ fn replayed(batch: &Batch<'_>, item: &RequestItem) -> Result<Remembered> {
         .into_iter()
         .find(|status| status.as_str() == item.status)
         .ok_or_else(|| damaged(format!("the unknown answer `{}`", item.status)))?;
-    let embedded = batch.has_newest_vectors(id)?;
+    let embedded = batch.has_present_vectors(id)?;
     Ok(Remembered { id, status, embedded, changed: field_names(&item.changed) })
 }

@@ -21,8 +21,8 @@ use super::listing;
 use super::log::LogRecord;
 use super::records::MemoryRecord;
 use super::tables::{
-    HANDLES, LOG, MEMORIES, META, META_LOG_START, META_SEQUENCE, NAMESPACES, PENDING, USAGE,
-    VECTOR_SETS, VECTORS, VERSIONS, meta, vector_from_bytes,
+    HANDLES, LOG, MEMORIES, META, META_IDENTITY, META_LOG_START, META_SEQUENCE, NAMESPACES,
+    PENDING, USAGE, VECTOR_SETS, VECTORS, VERSIONS, meta, vector_from_bytes,
 };
 
 /// What was committed when it was made.
@@ -31,6 +31,7 @@ pub(super) struct RedbSnapshot {
     condition: Arc<Condition>,
     sequence: u64,
     log_start: u64,
+    identity: u64,
 }
 
 impl RedbSnapshot {
@@ -40,6 +41,7 @@ impl RedbSnapshot {
         Ok(Self {
             sequence: meta(&table, META_SEQUENCE)?,
             log_start: meta(&table, META_LOG_START)?,
+            identity: meta(&table, META_IDENTITY)?,
             transaction: Arc::new(transaction),
             condition,
         })
@@ -153,6 +155,10 @@ impl Snapshot for RedbSnapshot {
 
     fn log_start(&self) -> u64 {
         self.log_start
+    }
+
+    fn identity(&self) -> u64 {
+        self.identity
     }
 }
 

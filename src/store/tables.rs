@@ -89,10 +89,17 @@ tables! {
 pub(super) const META_FORMAT: &str = "format_version";
 /// When the store was made, microseconds.
 pub(super) const META_CREATED_AT: &str = "created_at";
+/// Number of the embedding space in use.
+pub(super) const META_SPACE: &str = "space";
+/// Number of the next embedding space, if one was ever made.
+pub(super) const META_NEXT_SPACE: &str = "next_space";
 /// Last sequence number given.
 pub(super) const META_SEQUENCE: &str = "sequence";
 /// Sequence number of the oldest log entry kept; 0 if none was ever trimmed.
 pub(super) const META_LOG_START: &str = "log_start";
+/// A random number that tells this store from every other; a file without one gets it when it is
+/// opened. A copy that goes on as another store must not keep it.
+pub(super) const META_IDENTITY: &str = "identity";
 
 /// A number of [`META`], 0 if it was never set.
 pub(super) fn meta(table: &impl ReadableTable<&'static str, u64>, name: &str) -> Result<u64> {

@@ -13,6 +13,7 @@ mod listing;
 mod remembering;
 mod requests;
 mod revising;
+mod spaces;
 mod vectors;
 
 mod model;

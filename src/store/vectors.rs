@@ -14,7 +14,7 @@ use super::batch::{Batch, By, StoredMemory};
 use super::codec::decode;
 use super::errors::{Result, damaged};
 use super::spaces::SpaceRecord;
-use super::tables::vector_bytes;
+use super::tables::{META_SPACE, meta, vector_bytes};
 
 /// Who attaches vectors that were made later, in the log.
 const EMBED_JOB: Actor = Actor::Job("embed");
@@ -89,18 +89,20 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Marks a memory as waiting for vectors in every space, and drops those it has.
+    /// Marks a memory as waiting for vectors in every space that stays, and drops those it has.
     pub(super) fn await_vectors(&mut self, id: MemoryId) -> Result<()> {
-        for space in self.spaces()? {
+        for (space, record) in self.spaces()? {
             self.drop_set(space, id)?;
-            self.change().pending.insert((space, id.as_u128()), ())?;
+            if !record.is_dropped {
+                self.change().pending.insert((space, id.as_u128()), ())?;
+            }
         }
         Ok(())
     }
 
     /// Takes away all vectors of a memory and that it waits for some.
     pub(super) fn forget_vectors(&mut self, id: MemoryId) -> Result<()> {
-        for space in self.spaces()? {
+        for (space, _) in self.spaces()? {
             self.drop_set(space, id)?;
             self.change().pending.remove((space, id.as_u128()))?;
         }
@@ -112,26 +114,30 @@ impl Batch<'_> {
         Ok(self.tables().vector_sets.get((space, id.as_u128()))?.is_some())
     }
 
-    /// Whether a memory has vectors in the space made last.
-    pub(super) fn has_newest_vectors(&self, id: MemoryId) -> Result<bool> {
-        match self.spaces()?.last() {
-            Some(space) => self.has_vectors(*space, id),
-            None => Ok(false),
-        }
+    /// Whether a memory has vectors in the space in use.
+    pub(super) fn has_present_vectors(&self, id: MemoryId) -> Result<bool> {
+        let space = u32::try_from(meta(&self.tables().meta, META_SPACE)?).map_err(damaged)?;
+        self.has_vectors(space, id)
     }
 
     /// The spaces there are, in order of creation.
-    fn spaces(&self) -> Result<Vec<u32>> {
-        self.tables().spaces.iter()?.map(|row| Ok(row?.0.value())).collect()
+    fn spaces(&self) -> Result<Vec<(u32, SpaceRecord)>> {
+        let mut spaces = Vec::new();
+        for row in self.tables().spaces.iter()? {
+            let (number, record) = row?;
+            spaces.push((number.value(), decode(record.value())?));
+        }
+        Ok(spaces)
     }
 
     fn fits(&self, embedded: &Embedded) -> Result<bool> {
         let Some(row) = self.tables().spaces.get(embedded.space.0)? else { return Ok(false) };
         let space: SpaceRecord = decode(row.value())?;
         let fits = |vector: &[f32]| {
-            vector.len() == space.dimension && vector.iter().all(|x| x.is_finite())
+            vector.len() == space.model.dimension && vector.iter().all(|x| x.is_finite())
         };
-        Ok(!embedded.chunks.is_empty() && embedded.chunks.iter().all(|chunk| fits(chunk)))
+        let has_room = !space.is_dropped && !embedded.chunks.is_empty();
+        Ok(has_room && embedded.chunks.iter().all(|chunk| fits(chunk)))
     }
 
     fn drop_set(&mut self, space: u32, id: MemoryId) -> Result<()> {

@@ -5,8 +5,12 @@
 //! never content of memories above TRACE, never a token.
 
 mod counters;
+mod file;
+mod fold;
 mod histogram;
+mod journal;
 mod logging;
 
 pub use counters::Counters;
-pub use logging::{LogSettings, TelemetryError, install};
+pub use file::FileSettings;
+pub use logging::{Log, LogSettings, LogWorker, TelemetryError, install};

@@ -50,9 +50,14 @@ impl Home {
     /// With this configuration file.
     pub fn with_config(config: &str) -> Self {
         let mut home = Self::new();
-        config.clone_into(&mut home.config);
-        fs::write(home.path("config.toml"), &home.config).unwrap();
+        home.configure(config);
         home
+    }
+
+    /// Gives the daemons that start from now on this configuration file.
+    pub fn configure(&mut self, config: &str) {
+        config.clone_into(&mut self.config);
+        fs::write(self.path("config.toml"), config).unwrap();
     }
 
     /// A warning or error of the log that holds this text is part of the test.
@@ -107,17 +112,25 @@ impl Home {
         daemon
     }
 
+    /// Starts the daemon by a command that is changed first, and waits until it answers.
+    pub async fn serve_with(&self, change: impl FnOnce(&mut Command)) -> Daemon<'_> {
+        let daemon = self.spawn_with(change);
+        daemon.wait_until_it_answers().await;
+        daemon
+    }
+
     /// Starts the daemon without waiting.
     pub fn spawn(&self) -> Daemon<'_> {
+        self.spawn_with(|_| {})
+    }
+
+    /// Starts the daemon by a command that is changed first, without waiting.
+    pub fn spawn_with(&self, change: impl FnOnce(&mut Command)) -> Daemon<'_> {
         let log = File::options().create(true).append(true).open(self.path("daemon.log")).unwrap();
-        let child = self
-            .command(&["serve"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        Daemon { home: self, child }
+        let mut command = self.command(&["serve"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        change(&mut command);
+        Daemon { home: self, child: command.spawn().unwrap() }
     }
 
     /// What the daemon has logged so far.
@@ -172,7 +185,17 @@ pub struct Daemon<'a> {
     child: Child,
 }
 
-impl Daemon<'_> {
+impl<'a> Daemon<'a> {
+    /// Where it lives.
+    pub fn home(&self) -> &'a Home {
+        self.home
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until it takes connections.
     pub async fn wait_until_it_answers(&self) {
         self.home.owner().await;

@@ -64,7 +64,8 @@ async fn a_second_signal_ends_a_stop_that_hangs() {
     let mut daemon = home.serve().await;
     daemon.signal(Signal::TERM);
     daemon.signal(Signal::INT);
-    eventually("the daemon stops", async || daemon.exited()).await;
+    let status = eventually("the daemon stops", async || daemon.exited()).await;
+    assert_eq!(status.code(), Some(1));
     let again = home.serve().await;
     assert!(again.stop().await.success());
 }
@@ -79,6 +80,26 @@ async fn status_says_what_works_and_what_the_model_cannot_read() {
     let owner = home.run(&["status"]);
     assert!(owner.status.success());
     assert!(String::from_utf8_lossy(&owner.stdout).contains("vectors"));
+}
+
+#[tokio::test]
+async fn a_part_that_is_switched_off_on_purpose_is_off_and_not_degraded() {
+    let home = Home::with_config("[embed]\nmodel = \"none\"\n");
+    let _daemon = home.serve().await;
+    let owner = home.owner().await;
+    let status = eventually("the indexes are compared", async || {
+        let status = owner.must("memory_status", json!({})).await;
+        status["parity"].is_object().then_some(status)
+    })
+    .await;
+    assert_eq!(status["ok"], true, "{status}");
+    let state = |name: &str| {
+        let parts = status["parts"].as_array().unwrap();
+        parts.iter().find(|part| part["name"] == name).unwrap()["state"].clone()
+    };
+    assert_eq!([state("vectors"), state("model")], ["off", "off"], "{status}");
+    assert_eq!([state("store"), state("text")], ["ok", "ok"], "{status}");
+    assert_eq!(status["parity"]["agrees"], true, "{status}");
 }
 
 #[test]

@@ -1,25 +1,64 @@
-"""Drives every tool through `recalld connect` with the public Python MCP SDK.
+"""Drives every tool through `recalld connect` with the public Python MCP SDK, 1.x or 2.x.
 
-Usage: sdk_client.py MODE PROGRAM ARGUMENT...; MODE is `legacy` (initialize) or `auto` (2026-07-28).
+Usage: sdk_client.py MODE PROGRAM ARGUMENT...; MODE is `v1` (the 1.x SDK), or with the 2.x SDK
+`legacy` (initialize) or `auto` (2026-07-28).
 Prints the negotiated protocol version; any failure is an exception.
 """
 
 import asyncio
 import sys
+from contextlib import asynccontextmanager
+from datetime import timedelta
 
-from mcp import Client, StdioServerParameters
+from mcp import StdioServerParameters
+
+
+class OldClient:
+    """The session of the 1.x SDK, called as the client of the 2.x SDK is."""
+
+    def __init__(self, session, greeting):
+        self.session = session
+        self.protocol_version = greeting.protocolVersion
+        self.instructions = greeting.instructions
+
+    def __getattr__(self, name):
+        return getattr(self.session, name)
+
+
+@asynccontextmanager
+async def connected(mode, server):
+    if mode == "v1":
+        from mcp import ClientSession
+        from mcp.client.stdio import stdio_client
+
+        async with stdio_client(server) as (reader, writer):
+            async with ClientSession(reader, writer, timedelta(seconds=60)) as session:
+                yield OldClient(session, await session.initialize())
+    else:
+        from mcp import Client
+
+        async with Client(server, mode=mode, read_timeout_seconds=60) as client:
+            yield client
+
+
+def field(result, name):
+    """A field that the 2.x SDK calls snake_case and the 1.x SDK camelCase."""
+    if hasattr(result, name):
+        return getattr(result, name)
+    first, *rest = name.split("_")
+    return getattr(result, first + "".join(word.title() for word in rest))
 
 
 def structured(result):
-    assert not result.is_error, result.content
+    assert not field(result, "is_error"), result.content
     assert result.content[0].text.strip(), "the text form is empty"
-    assert result.structured_content, "the structured form is empty"
-    return result.structured_content
+    assert field(result, "structured_content"), "the structured form is empty"
+    return field(result, "structured_content")
 
 
 async def drive(mode, program, arguments):
     server = StdioServerParameters(command=program, args=arguments)
-    async with Client(server, mode=mode, read_timeout_seconds=60) as client:
+    async with connected(mode, server) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         called = set()
 
@@ -45,10 +84,10 @@ async def drive(mode, program, arguments):
         assert called == set(tools), set(tools) ^ called
 
         refused = await client.call_tool("memory_get", {"ids": [memory]})
-        assert refused.is_error and "not found" in refused.content[0].text, refused
+        assert field(refused, "is_error") and "not found" in refused.content[0].text, refused
         resources = [str(resource.uri) for resource in (await client.list_resources()).resources]
         assert "recalld://status" in resources, resources
-        assert (await client.list_resource_templates()).resource_templates
+        assert field(await client.list_resource_templates(), "resource_templates")
         second = several["memories"][1]["id"]
         read = await client.read_resource(f"recalld://memory/{second}")
         assert "second" in read.contents[0].text, read

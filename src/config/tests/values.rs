@@ -20,7 +20,14 @@ fn nothing_configured_gives_the_defaults() {
     assert_eq!(config.decay, DecayPolicy::default());
     assert_eq!(config.forget.agent_grace, Duration::from_hours(24));
     assert_eq!(config.server.allow_uids, Vec::<u32>::new());
-    assert_eq!(config.log, LogConfig { directives: "info".to_owned(), json: false });
+    let log = LogConfig {
+        directives: "info".to_owned(),
+        json: false,
+        dir: None,
+        file_bytes_max: 16 * 1024 * 1024,
+        files_keep: 8,
+    };
+    assert_eq!(config.log, log);
     assert_eq!((loaded.file, loaded.warnings), (None, Vec::new()));
 }
 

@@ -126,6 +126,22 @@ async fn a_query_waits_for_one_chunk_of_a_long_document_at_most() {
 }
 
 #[tokio::test]
+async fn a_document_waits_for_one_chunk_of_the_backlog_at_most() {
+    let (queue, script) = scripted(1, true);
+    let mut backlog = queue.embed_backlog(vec![long_text("w"), long_text("v")]);
+    assert!(backlog.as_mut().now_or_never().is_none());
+    script.next();
+    let mut document = queue.embed_documents(texts(&["fresh"]));
+    assert!(document.as_mut().now_or_never().is_none());
+    script.allow(2);
+    document.await.unwrap();
+    assert_eq!(script.next(), ["fresh"]);
+    script.allow(100);
+    let vectors = backlog.await.unwrap();
+    assert_eq!((vectors.len(), vectors[0].len()), (2, 6));
+}
+
+#[tokio::test]
 async fn a_model_that_takes_several_texts_gets_chunks_of_several_callers_at_once() {
     let (queue, script) = scripted(4, true);
     let mut first = queue.embed_documents(texts(&["a"]));

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::domain::change::{
     Forget, Forgotten, LogEntry, Remember, Remembered, Revise, Revised, UsageNote, VectorsFor,
 };
-use crate::domain::embedding::{Embedded, ModelIdentity, SpaceId, Vector};
+use crate::domain::embedding::{Embedded, ModelIdentity, Space, SpaceId, SpaceNote, Vector};
 use crate::domain::id::{Handle, MemoryId};
 use crate::domain::identity::Actor;
 use crate::domain::memory::Memory;
@@ -93,6 +93,10 @@ impl Snapshot for Interrupted<Arc<dyn Snapshot>> {
     fn log_start(&self) -> u64 {
         self.inner.log_start()
     }
+
+    fn identity(&self) -> u64 {
+        self.inner.identity()
+    }
 }
 
 impl Store for Interrupted<Arc<dyn Store>> {
@@ -132,8 +136,25 @@ impl Store for Interrupted<Arc<dyn Store>> {
         self.inner.attach_vectors(vectors, now)
     }
 
-    fn space(&self, model: ModelIdentity, now: Timestamp) -> Answer<'_, SpaceId> {
-        self.inner.space(model, now)
+    fn space(
+        &self,
+        model: ModelIdentity,
+        probes: Vec<Vector>,
+        now: Timestamp,
+    ) -> Answer<'_, SpaceId> {
+        self.inner.space(model, probes, now)
+    }
+
+    fn spaces(&self) -> Answer<'_, Vec<Space>> {
+        self.inner.spaces()
+    }
+
+    fn note_space(&self, id: SpaceId, note: SpaceNote) -> Answer<'_, ()> {
+        self.inner.note_space(id, note)
+    }
+
+    fn drop_space(&self, id: SpaceId) -> Answer<'_, u64> {
+        self.inner.drop_space(id)
     }
 
     fn trim_log(&self, sequence: u64, before: Timestamp) -> Answer<'_, u64> {

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +19,7 @@ use crate::domain::namespace::{Namespace, NamespacePattern};
 use crate::mcp::connections::connection;
 use crate::mcp::hello::Uids;
 use crate::mcp::transport::Life;
-use crate::mcp::{AccessPolicy, Mcp, McpSettings, Shared};
+use crate::mcp::{AccessPolicy, Control, Mcp, McpSettings, ProcessReport, Reloaded, Shared};
 
 pub(super) const MODERN: &str = "2026-07-28";
 
@@ -94,7 +97,26 @@ pub(super) fn mcp(
         access: access(),
         clock: Arc::new(ManualClock::at(NOW.parse().unwrap())),
         meter,
-        settings,
+        control: Arc::new(NoControl),
+        settings: watch::channel(settings).1,
+    }
+}
+
+/// A process that knows nothing of itself.
+struct NoControl;
+
+impl Control for NoControl {
+    fn reload(&self) -> BoxFuture<'_, Result<Reloaded, Vec<String>>> {
+        let problems = ["config.toml:3:1: recall.limit", "config.toml:9:1: log.level"];
+        std::future::ready(Err(problems.map(str::to_owned).to_vec())).boxed()
+    }
+
+    fn report(&self) -> ProcessReport {
+        ProcessReport::default()
+    }
+
+    fn asked_for_life(&self) -> BoxFuture<'_, ()> {
+        std::future::pending().boxed()
     }
 }
 

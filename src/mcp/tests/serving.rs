@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{Client, mcp};
 use super::fake::{FakeCandidates, FakeMeter, Trouble};
-use crate::mcp::{McpSettings, Socket, serve};
+use crate::mcp::{McpSettings, Server, Socket};
 
 struct Served {
     _directory: tempfile::TempDir,
@@ -28,7 +28,7 @@ fn start(settings: McpSettings) -> Served {
     let candidates = Arc::<FakeCandidates>::default();
     let mcp = mcp(Arc::clone(&candidates), Arc::<FakeMeter>::default(), settings);
     let stop = CancellationToken::new();
-    let task = tokio::spawn(serve(socket, mcp, stop.clone()));
+    let task = tokio::spawn(Server::new(mcp).serve(socket, stop.clone()));
     Served { _directory: directory, path, candidates, stop, task }
 }
 

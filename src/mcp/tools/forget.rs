@@ -40,7 +40,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
-    let zone = call.zone().clone();
+    let zone = call.zone();
     let references = arguments.list(&["ids", "id"])?.unwrap_or_default();
     let scope = scope::read(&mut arguments, &zone)?;
     let query = arguments.word(&["query"])?;

@@ -33,7 +33,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
-    let zone = call.zone().clone();
+    let zone = call.zone();
     let mut request = ListRequest {
         scope: scope::read(&mut arguments, &zone)?,
         oldest_first: arguments

@@ -3,6 +3,7 @@
 mod forget;
 mod get;
 mod list;
+mod reload;
 mod restore;
 mod search;
 mod status;
@@ -18,6 +19,7 @@ use rmcp::model::Tool;
 
 pub(super) use status::facts as status_facts;
 
+use super::Shared;
 use super::args::Arguments;
 use super::error::ToolError;
 use super::reply::Reply;
@@ -47,7 +49,7 @@ pub(super) fn all() -> &'static [Tool] {
 /// Whether there is a tool of this name for this caller.
 pub(super) fn is_for(name: &str, caller: &Caller) -> bool {
     let is_listed = all().iter().any(|tool| tool.name == name);
-    is_listed || (name == restore::NAME && caller.is_owner())
+    is_listed || (matches!(name, restore::NAME | reload::NAME) && caller.is_owner())
 }
 
 /// One call of a tool.
@@ -60,12 +62,12 @@ pub(super) struct Call<'a> {
     pub(super) session: Option<&'a str>,
     /// Idempotency key.
     pub(super) request: Option<RequestKey>,
-    /// Connections that are open now.
-    pub(super) n_connections: usize,
+    /// What all connections share.
+    pub(super) shared: &'a Shared,
 }
 
 impl Call<'_> {
-    fn zone(&self) -> &TimeZone {
+    fn zone(&self) -> TimeZone {
         self.service.zone()
     }
 }
@@ -80,6 +82,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         forget::NAME => forget::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
+        reload::NAME => reload::run(call, arguments).await,
         status::NAME => status::run(call, arguments).await,
         _ => return None,
     })

@@ -49,7 +49,7 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let zone = arguments.zone(&["zone"])?;
-    let dates_zone = zone.clone().unwrap_or_else(|| call.zone().clone());
+    let dates_zone = zone.clone().unwrap_or_else(|| call.zone());
     let mut request = RecallRequest {
         query: arguments.text(&["query", "q"])?.unwrap_or_default(),
         scope: scope::read_fine(&mut arguments, &dates_zone)?,

@@ -3,14 +3,17 @@
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
+use super::super::Shared;
 use super::super::args::Arguments;
+use super::super::control::{ConfigReport, WatchdogReport};
 use super::super::reply::{Reply, put};
 use super::super::schema::{self, Conduct};
 use super::{Call, Outcome};
 use crate::domain::identity::Caller;
 use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
-use crate::service::status::{PartState, PartStatus, StatusReport};
+use crate::ports::{LogReport, ParityReport};
+use crate::service::status::{Comparison, PartState, PartStatus, StatusReport};
 
 pub(super) const NAME: &str = "memory_status";
 
@@ -26,9 +29,8 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn run(call: Call<'_>, arguments: Arguments) -> Outcome {
     let warnings = arguments.finish();
-    let report = call.service.status().await;
     let mut reply = Reply::default();
-    for (name, value) in facts(&report, call.caller, call.n_connections) {
+    for (name, value) in facts(call.shared, call.caller).await {
         write(&mut reply, &name, &value);
         reply.field(&name, value);
     }
@@ -37,18 +39,17 @@ pub(super) async fn run(call: Call<'_>, arguments: Arguments) -> Outcome {
 }
 
 /// Everything the caller may know, by name.
-pub(in crate::mcp) fn facts(
-    report: &StatusReport,
-    caller: &Caller,
-    n_connections: usize,
-) -> JsonObject {
+pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObject {
+    let mut report = shared.service.status().await;
+    let process = shared.control.report();
+    report.parts.extend(process.parts.iter().cloned());
     let mut facts = JsonObject::new();
     put(&mut facts, "ok", report.is_ok());
     put(&mut facts, "version", report.version);
     put(&mut facts, "started_at", report.started_at.to_string());
     put(&mut facts, "now", report.now.to_string());
     put(&mut facts, "parts", report.parts.iter().map(part).collect::<Vec<_>>());
-    put(&mut facts, "store", store(report, caller));
+    put(&mut facts, "store", store(&report, caller));
     let index = &report.index;
     for (name, arm) in [("text", &index.text), ("vectors", &index.vectors)] {
         let mut value = JsonObject::new();
@@ -67,19 +68,46 @@ pub(in crate::mcp) fn facts(
         let waiting = json!({"ready": embedder.ready, "n_waiting": embedder.n_waiting});
         put(&mut facts, "embedder", waiting);
     }
-    put(&mut facts, "n_connections", n_connections);
-    let counters: JsonObject =
-        report.counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
+    if let Some(comparison) = &report.comparison {
+        put(&mut facts, "parity", parity(comparison, caller));
+    }
+    put(&mut facts, "n_connections", shared.connections.count());
     if caller.is_owner() {
+        let counters: JsonObject =
+            report.counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
         put(&mut facts, "counters", counters);
+        put(&mut facts, "config", config(&process.config));
+        put(&mut facts, "log", log(&process.log));
+        put(&mut facts, "watchdog", process.watchdog.as_ref().map(watchdog));
     }
     put(&mut facts, "notes", report.notes.clone());
     facts
 }
 
+/// The last comparison of the indexes with the store; counts go over all namespaces.
+fn parity(comparison: &Comparison, caller: &Caller) -> JsonObject {
+    let mut value = JsonObject::new();
+    put(&mut value, "compared_at", comparison.at.to_string());
+    match &comparison.found {
+        Ok(ParityReport { n_compared, n_missing, n_surplus, n_different }) => {
+            let n_repaired = n_missing + n_surplus + n_different;
+            put(&mut value, "agrees", n_repaired == 0);
+            if caller.is_owner() {
+                put(&mut value, "n_compared", *n_compared);
+                put(&mut value, "n_repaired", n_repaired);
+            }
+        }
+        Err(error) => put(&mut value, "error", error.as_str()),
+    }
+    value
+}
+
 fn part(part: &PartStatus) -> Value {
     match &part.state {
         PartState::Ok => json!({"name": part.name, "state": "ok"}),
+        PartState::Off { because } => {
+            json!({"name": part.name, "state": "off", "because": because})
+        }
         PartState::Degraded { since, because } => json!({
             "name": part.name,
             "state": "degraded",
@@ -87,6 +115,34 @@ fn part(part: &PartStatus) -> Value {
             "because": because,
         }),
     }
+}
+
+fn config(config: &ConfigReport) -> Value {
+    json!({
+        "generation": config.generation,
+        "loaded_at": config.loaded_at.to_string(),
+        "file": config.file,
+        "needs_restart": config.needs_restart,
+    })
+}
+
+fn log(log: &LogReport) -> Value {
+    let last_error = log.last_error.as_ref();
+    json!({
+        "file": log.file,
+        "n_dropped": log.n_dropped,
+        "n_failed": log.n_failed,
+        "n_folded": log.n_folded,
+        "last_error": last_error.map(|(at, event)| json!({"at": at.to_string(), "event": event})),
+    })
+}
+
+fn watchdog(watchdog: &WatchdogReport) -> Value {
+    json!({
+        "limit_ms": watchdog.limit_ms,
+        "last_at": watchdog.last_at.map(|at| at.to_string()),
+        "stuck": watchdog.stuck,
+    })
 }
 
 /// The store; of namespaces only those that the caller may read, the fullest first.

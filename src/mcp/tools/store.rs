@@ -52,7 +52,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
-    let drafts = read(&mut arguments, call.session, call.zone())?;
+    let drafts = read(&mut arguments, call.session, &call.zone())?;
     let warnings = arguments.finish();
     let answer = call.service.remember(call.caller, drafts, call.request).await?;
     let reply = render(&answer.memories, &warnings, true);

@@ -38,7 +38,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
-    let zone = call.zone().clone();
+    let zone = call.zone();
     let mut ids = arguments.list(&["id", "ids"])?.unwrap_or_default();
     if ids.len() != 1 {
         let found = serde_json::json!(ids);

@@ -13,7 +13,7 @@ use crate::service::status::{PartState, StatusReport};
 /// Names of the parts that are unwell, with the time since when.
 fn unwell(report: &StatusReport) -> Vec<(&'static str, Timestamp)> {
     let state = |part: &crate::service::status::PartStatus| match &part.state {
-        PartState::Ok => None,
+        PartState::Ok | PartState::Off { .. } => None,
         PartState::Degraded { since, because } => {
             assert!(!because.is_empty(), "{}", part.name);
             Some((part.name, *since))

@@ -16,7 +16,7 @@ use crate::store::tables::{FORGOTTEN, FORGOTTEN_VERSIONS, MEMORIES, USAGE, VERSI
 
 /// Stores a memory that has rows in every table, and returns its id.
 async fn store_rich(f: &Fixture) -> MemoryId {
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     let mut new = f.fact("a secret text");
     new.tags = tags(&["t"]);
     new.embedded = Some(embedded(space, 1, 2));
@@ -30,7 +30,7 @@ async fn store_rich(f: &Fixture) -> MemoryId {
 /// Asserts that no reader method shows the memory.
 async fn assert_unseen(f: &Fixture, id: MemoryId) {
     let snapshot = f.snapshot().await;
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     assert_eq!(snapshot.memories(vec![id]).await.unwrap(), [None]);
     assert_eq!(snapshot.history(id).await.unwrap(), []);
     assert_eq!(snapshot.scan(None, 9).await.unwrap(), []);
@@ -78,7 +78,7 @@ async fn a_restored_memory_is_whole_but_for_its_vectors() {
     assert_eq!(after.usage, before.usage);
     let history = f.snapshot().await.history(id).await.unwrap();
     assert_eq!(history.iter().map(|m| m.version).collect::<Vec<_>>(), [1, 2]);
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     assert_eq!(f.snapshot().await.without_vectors(space, 9).await.unwrap(), [id]);
     let (operation, ..) = f.log().await.pop().unwrap();
     assert_eq!(operation, "restore");

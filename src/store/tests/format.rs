@@ -94,7 +94,7 @@ fn id(n: u8) -> MemoryId {
 /// Writes a store that has rows in every table.
 async fn write_fixture(path: &std::path::Path) {
     let f = Fixture::new();
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     let mut rich = f.fact("I like oolong, 乌龙茶.");
     rich.id = id(1);
     rich.kind = Kind::Preference;
@@ -144,7 +144,7 @@ async fn a_store_of_every_released_format_opens_and_reads_whole() {
 
 async fn check_fixture(store: &RedbStore) {
     assert_eq!(store.report().await.unwrap().format_version, FORMAT_VERSION);
-    let space = store.space(model("m"), at(9)).await.unwrap();
+    let space = store.space(model("m"), Vec::new(), at(9)).await.unwrap();
     let snapshot = store.snapshot().await.unwrap();
     let all = snapshot.scan(None, 9).await.unwrap();
     assert_eq!(all.iter().map(|memory| memory.id).collect::<Vec<_>>(), [id(1), id(2), id(3)]);

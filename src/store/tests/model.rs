@@ -490,7 +490,7 @@ impl Run {
 
 async fn run(steps: Vec<Step>) {
     let f = Fixture::new();
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     let mut run = Run { f, space, model: Model::default(), ids: Vec::new() };
     for (second, step) in (1..).map(|n| n * 10).zip(steps) {
         run.step(step, second).await;

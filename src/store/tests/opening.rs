@@ -11,7 +11,7 @@ use crate::domain::change::Remember;
 use crate::domain::identity::Actor;
 use crate::ports::{Store, StoreError};
 use crate::store::migrations::{self, FORMAT_VERSION};
-use crate::store::tables::{META, META_FORMAT, meta};
+use crate::store::tables::{META, META_FORMAT, META_IDENTITY, meta};
 use crate::store::{OpenError, RedbStore};
 
 fn mode(path: &Path) -> u32 {
@@ -223,4 +223,29 @@ async fn a_file_with_flipped_bits_never_takes_the_process_down() {
         store.close();
     }
     assert!(n_refused > 0 && n_damaged > 0, "{n_refused} refused, {n_damaged} damaged");
+}
+
+#[tokio::test]
+async fn a_store_keeps_its_identity_and_one_without_gets_a_new_one() {
+    let identity = async |dir: &Path| {
+        let store = RedbStore::open(dir, SETTINGS, at(0)).unwrap();
+        let identity = store.snapshot().await.unwrap().identity();
+        store.close();
+        identity
+    };
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let first = identity(dir.path()).await;
+    assert_ne!(first, 0);
+    assert_eq!(identity(dir.path()).await, first);
+    assert_ne!(identity(other.path()).await, first);
+
+    let database = Database::open(dir.path().join("recalld.redb")).unwrap();
+    let transaction = database.begin_write().unwrap();
+    let mut table = transaction.open_table(META).unwrap();
+    assert_eq!(table.remove(META_IDENTITY).unwrap().unwrap().value(), first);
+    drop(table);
+    transaction.commit().unwrap();
+    drop(database);
+    let second = identity(dir.path()).await;
+    assert!(second != 0 && second != first);
 }

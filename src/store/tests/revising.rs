@@ -122,7 +122,7 @@ async fn a_superseded_memory_stays_superseded() {
 #[tokio::test]
 async fn vectors_follow_the_text() {
     let f = Fixture::new();
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     let mut new = f.fact("a");
     new.embedded = Some(embedded(space, 1, 2));
     let id = f.remember_one(new, 1).await.id;

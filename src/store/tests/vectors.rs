@@ -14,7 +14,7 @@ async fn pending(f: &Fixture, space: SpaceId) -> Vec<MemoryId> {
 async fn a_space_is_found_by_the_whole_identity_of_its_model() {
     let mut f = Fixture::new();
     let base = model("m");
-    let first = f.store.space(base.clone(), at(0)).await.unwrap();
+    let first = f.store.space(base.clone(), Vec::new(), at(0)).await.unwrap();
     let others = [
         ModelIdentity { name: "n".to_owned(), ..base.clone() },
         ModelIdentity { dimension: 8, ..base.clone() },
@@ -30,19 +30,19 @@ async fn a_space_is_found_by_the_whole_identity_of_its_model() {
     ];
     let mut spaces = vec![first];
     for other in others {
-        spaces.push(f.store.space(other, at(1)).await.unwrap());
+        spaces.push(f.store.space(other, Vec::new(), at(1)).await.unwrap());
     }
     spaces.dedup();
     assert_eq!(spaces.len(), 12);
     f.reopen();
-    assert_eq!(f.store.space(base, at(2)).await.unwrap(), first);
+    assert_eq!(f.store.space(base, Vec::new(), at(2)).await.unwrap(), first);
     f.finish().await;
 }
 
 #[tokio::test]
 async fn vectors_are_stored_with_the_memory_and_read_back_bit_for_bit() {
     let mut f = Fixture::new();
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     let mut new = f.fact("a");
     new.embedded = Some(embedded(space, 9, 3));
     let answer = f.remember_one(new.clone(), 1).await;
@@ -61,8 +61,8 @@ async fn vectors_are_stored_with_the_memory_and_read_back_bit_for_bit() {
 #[tokio::test]
 async fn a_scan_of_vectors_pages_by_memory() {
     let f = Fixture::new();
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
-    let other = f.store.space(model("n"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
+    let other = f.store.space(model("n"), Vec::new(), at(0)).await.unwrap();
     let mut ids = Vec::new();
     for n in 0..7 {
         let mut new = f.fact(&n.to_string());
@@ -94,7 +94,7 @@ async fn every_memory_waits_for_vectors_in_a_new_space() {
     for n in 0..3 {
         ids.push(f.store_fact(&n.to_string(), 1).await);
     }
-    let space = f.store.space(model("m"), at(2)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(2)).await.unwrap();
     ids.push(f.store_fact("later", 3).await);
     ids.sort();
     assert_eq!(pending(&f, space).await, ids);
@@ -106,7 +106,7 @@ async fn every_memory_waits_for_vectors_in_a_new_space() {
 #[tokio::test]
 async fn late_vectors_are_attached_unless_the_text_has_changed() {
     let f = Fixture::new();
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     let (fresh, tagged) = (f.store_fact("a", 1).await, f.store_fact("b", 1).await);
     let (rewritten, gone) = (f.store_fact("c", 1).await, f.store_fact("d", 1).await);
     f.revise(tagged, Patch { pinned: Some(true), ..Patch::default() }, 2).await;
@@ -127,7 +127,7 @@ async fn late_vectors_are_attached_unless_the_text_has_changed() {
 #[tokio::test]
 async fn vectors_that_do_not_fit_their_space_are_not_stored() {
     let f = Fixture::new();
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     for (n, chunks) in [vec![], vec![[1.0, 0.0].into()], vec![[1.0, 0.0, 0.0, f32::NAN].into()]]
         .into_iter()
         .enumerate()
@@ -146,7 +146,7 @@ async fn vectors_that_do_not_fit_their_space_are_not_stored() {
 #[tokio::test]
 async fn an_equal_memory_takes_the_vectors_it_waits_for() {
     let f = Fixture::new();
-    let space = f.store.space(model("m"), at(0)).await.unwrap();
+    let space = f.store.space(model("m"), Vec::new(), at(0)).await.unwrap();
     let id = f.store_fact("a", 1).await;
     let again = |seed| {
         let mut again = f.fact("a");

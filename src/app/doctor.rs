@@ -1,0 +1,90 @@
+//! `recalld doctor`: what only the composition root knows, before the look from outside.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::engine::INDEX_DIR;
+use crate::cli::doctor::{DataPlaces, Finding, Premises, ShippedUnit};
+use crate::cli::{self, Arguments};
+use crate::config::{self, Config, EmbedModel, Loaded, Origin, Problems, Sources};
+use crate::store;
+
+/// The units that belong to this version.
+const UNITS: &[ShippedUnit] = &[ShippedUnit {
+    for_user: true,
+    name: "recalld.service",
+    text: include_str!("../../systemd/recalld.service"),
+}];
+
+/// Looks at everything; a configuration that cannot be read is one of the findings.
+pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {
+    let premises = match Config::load(sources) {
+        Ok(loaded) => premises(&loaded),
+        Err(problems) => premises_without(sources, &problems),
+    };
+    cli::examine(&premises, arguments.json)
+}
+
+fn premises(loaded: &Loaded) -> Premises {
+    Premises {
+        findings: vec![configuration(loaded), model(&loaded.config)],
+        data: Some(places(&loaded.state_dir.path)),
+        sockets: loaded.socket_candidates.clone(),
+        units: UNITS.to_vec(),
+        memory_bytes: None,
+    }
+}
+
+/// Without a valid configuration: what arguments and environment say of the places.
+fn premises_without(sources: &Sources, problems: &Problems) -> Premises {
+    let Sources { environment, socket, state_dir, .. } = sources;
+    let state_dir = config::state_dir(state_dir.as_deref(), environment, None);
+    let dir = state_dir.as_ref().map(|chosen| chosen.path.as_path());
+    let advice =
+        "correct it; until then no daemon starts with it, and one that runs keeps what it has";
+    Premises {
+        findings: vec![Finding::down("configuration", problems.to_string(), advice)],
+        data: dir.map(places),
+        sockets: config::socket_candidates(socket.as_deref(), environment, None, dir),
+        units: UNITS.to_vec(),
+        memory_bytes: None,
+    }
+}
+
+fn places(dir: &Path) -> DataPlaces {
+    DataPlaces {
+        dir: dir.to_owned(),
+        store: dir.join(store::FILE_NAME),
+        lock: dir.join(store::LOCK_NAME),
+        beside: vec![("index", dir.join(INDEX_DIR))],
+    }
+}
+
+fn configuration(loaded: &Loaded) -> Finding {
+    let part = "configuration";
+    let file = match &loaded.file {
+        Some(path) => path.display().to_string(),
+        None => "no file".to_owned(),
+    };
+    let is_set = |source: &&config::Source| source.place.origin != Origin::Default;
+    let n_set = loaded.sources.iter().filter(is_set).count();
+    let detail = format!("{file}, {n_set} of {} keys set", loaded.sources.len());
+    if loaded.warnings.is_empty() {
+        return Finding::ok(part, detail);
+    }
+    let detail = format!("{detail}\n{}", loaded.warnings.join("\n"));
+    Finding::degraded(part, detail, "`recalld check-config` shows what is in force and why")
+}
+
+fn model(config: &Config) -> Finding {
+    let part = "model setting";
+    match config.embed.model {
+        EmbedModel::None => Finding::off(part, "`embed.model` is none: search is by words alone"),
+        EmbedModel::Bundled => {
+            Finding::ok(part, "bundled: it is part of this program and needs no download")
+        }
+        EmbedModel::Seeded => {
+            Finding::off(part, "seeded: vectors without meaning, for tests of scale")
+        }
+    }
+}

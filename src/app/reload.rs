@@ -1,0 +1,231 @@
+//! Reloading: everything is read and checked before anything is changed, and either all of it comes
+//! into force or nothing does.
+//!
+//! What the parts hold from their opening (files, sockets, threads, the model) stays as it was until
+//! the next start; the keys of those are named, not ignored.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use super::engine::service_settings;
+use super::log_settings;
+use super::notify::Notifier;
+use super::serve::mcp_settings;
+use crate::config::{Config, Loaded, LogConfig, Problems, Source, Sources};
+use crate::mcp::{ConfigReport, McpSettings, Reloaded};
+use crate::ports::Clock;
+use crate::service::Service;
+use crate::service::status::{PartState, PartStatus};
+use crate::telemetry::Log;
+
+/// Keys, or sections, whose change takes effect at a reload. [`in_force`] carries them over.
+const LIVE: &[&str] = &[
+    "store.log_keep_days",
+    "embed.store_wait_ms",
+    "recall.",
+    "decay.",
+    "forget.",
+    "server.allow_uids",
+    "server.connections_per_uid",
+    "server.calls_in_flight",
+    "access.",
+    "log.level",
+    "log.dir",
+    "log.file_mb",
+    "log.files_keep",
+];
+
+/// Where changed settings go.
+pub(super) struct Reach {
+    /// The use cases.
+    pub(super) service: Arc<Service>,
+    /// The server's limits.
+    pub(super) mcp: watch::Sender<McpSettings>,
+    /// The whole configuration, for whoever reads it when it is needed.
+    pub(super) config: watch::Sender<Arc<Config>>,
+    /// The log.
+    pub(super) log: Arc<Log>,
+}
+
+/// Carries out reloads, one at a time.
+pub(super) struct Reloader {
+    sources: Sources,
+    reach: Reach,
+    notifier: Arc<Notifier>,
+    clock: Arc<dyn Clock>,
+    /// What was read at the start: keys that need a restart are compared with it.
+    started: Vec<Source>,
+    state: Mutex<State>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+struct State {
+    loaded: Loaded,
+    generation: u64,
+    loaded_at: Timestamp,
+    needs_restart: Vec<String>,
+    refused: Option<(Timestamp, String)>,
+}
+
+impl Reloader {
+    /// A reloader for a daemon that runs on `loaded`, which was read from `sources`.
+    pub(super) fn new(
+        sources: Sources,
+        loaded: Loaded,
+        reach: Reach,
+        notifier: Arc<Notifier>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let started = loaded.sources.clone();
+        let state = State {
+            loaded,
+            generation: 1,
+            loaded_at: clock.now(),
+            needs_restart: Vec::new(),
+            refused: None,
+        };
+        let (state, turn) = (Mutex::new(state), tokio::sync::Mutex::default());
+        Self { sources, reach, notifier, clock, started, state, turn }
+    }
+
+    /// Reads everything anew; puts it in force, or keeps what was and tells all that is wrong.
+    pub(super) async fn reload(&self) -> Result<Reloaded, Vec<String>> {
+        let _turn = self.turn.lock().await;
+        self.notifier.reloading();
+        let outcome = self.read_and_apply().await;
+        match &outcome {
+            Ok(reloaded) => tell(reloaded),
+            Err(problems) => self.refuse(problems),
+        }
+        // Also after a failure: the daemon goes on as it was.
+        self.notifier.ready();
+        outcome
+    }
+
+    async fn read_and_apply(&self) -> Result<Reloaded, Vec<String>> {
+        let sources = self.sources.clone();
+        let loaded = tokio::task::spawn_blocking(move || Config::load(&sources))
+            .await
+            .map_err(|error| vec![format!("the configuration was not read: {error}")])?
+            .map_err(|problems| lines(&problems))?;
+        let old = self.state().loaded.config.clone();
+        let config = in_force(&old, &loaded.config);
+        self.reach.log.apply(&log_settings(&config)).map_err(|error| vec![error.to_string()])?;
+        self.reach.service.reconfigure(service_settings(&config));
+        self.reach.mcp.send_replace(mcp_settings(&config));
+        self.reach.config.send_replace(Arc::new(config.clone()));
+        Ok(self.note(loaded, config))
+    }
+
+    /// Notes what is in force now.
+    fn note(&self, loaded: Loaded, config: Config) -> Reloaded {
+        let now = self.clock.now();
+        let mut state = self.state();
+        let mut changed = differing(&state.loaded.sources, &loaded.sources);
+        // Secrets are not among what can be shown, so they are compared apart.
+        if state.loaded.config.access != config.access
+            && !changed.iter().any(|key| key == "access.agents")
+        {
+            changed.push("access.agents".to_owned());
+        }
+        changed.retain(|key| is_live(key));
+        let mut needs_restart = differing(&self.started, &loaded.sources);
+        needs_restart.retain(|key| !is_live(key));
+        let warnings = loaded.warnings.clone();
+        state.generation += 1;
+        state.loaded_at = now;
+        state.needs_restart.clone_from(&needs_restart);
+        state.refused = None;
+        state.loaded = Loaded { config, ..loaded };
+        Reloaded { generation: state.generation, changed, needs_restart, warnings }
+    }
+
+    fn refuse(&self, problems: &[String]) {
+        for problem in problems {
+            tracing::error!(error = problem, "configuration refused");
+        }
+        let first = problems.first().cloned().unwrap_or_default();
+        let more = match problems.len() {
+            0 | 1 => String::new(),
+            n => format!(" (and {} more)", n - 1),
+        };
+        let reason = format!("reload failed: {first}{more}");
+        self.notifier.status(&reason);
+        self.state().refused = Some((self.clock.now(), reason));
+    }
+
+    /// The configuration in force.
+    pub(super) fn report(&self) -> ConfigReport {
+        let state = self.state();
+        ConfigReport {
+            generation: state.generation,
+            loaded_at: state.loaded_at,
+            file: state.loaded.file.as_ref().map(|path| path.display().to_string()),
+            needs_restart: state.needs_restart.clone(),
+        }
+    }
+
+    /// The part `config`: unwell from a failed reload to the next good one.
+    pub(super) fn part(&self) -> PartStatus {
+        let refused = self.state().refused.clone();
+        let state = refused
+            .map_or(PartState::Ok, |(since, because)| PartState::Degraded { since, because });
+        PartStatus { name: "config", state }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The new configuration as far as it takes effect without a restart, the old one for the rest.
+fn in_force(old: &Config, new: &Config) -> Config {
+    let mut config = old.clone();
+    config.store.log_keep = new.store.log_keep;
+    config.embed.store_wait = new.embed.store_wait;
+    config.recall = new.recall.clone();
+    config.decay = new.decay.clone();
+    config.forget = new.forget.clone();
+    config.server.allow_uids.clone_from(&new.server.allow_uids);
+    config.server.connections_per_uid = new.server.connections_per_uid;
+    config.server.calls_in_flight = new.server.calls_in_flight;
+    config.access.clone_from(&new.access);
+    config.log = LogConfig { json: old.log.json, ..new.log.clone() };
+    config
+}
+
+fn is_live(key: &str) -> bool {
+    LIVE.iter().any(|live| if live.ends_with('.') { key.starts_with(live) } else { key == *live })
+}
+
+/// Keys whose values differ.
+fn differing(old: &[Source], new: &[Source]) -> Vec<String> {
+    let changed = old.iter().zip(new).filter(|(old, new)| old.value != new.value);
+    changed.map(|(_, new)| new.key.clone()).collect()
+}
+
+/// Each problem on a line of its own: file, line, column, key, what was expected and found.
+fn lines(problems: &Problems) -> Vec<String> {
+    let line = |problem: &crate::config::Problem| {
+        let text = problem.to_string();
+        let parts: Vec<&str> = text.lines().map(str::trim).collect();
+        parts.join("; ")
+    };
+    problems.list().iter().map(line).collect()
+}
+
+fn tell(reloaded: &Reloaded) {
+    for warning in &reloaded.warnings {
+        tracing::warn!(warning, "configuration");
+    }
+    tracing::info!(
+        generation = reloaded.generation,
+        changed = reloaded.changed.join(", "),
+        "configuration reloaded"
+    );
+    if !reloaded.needs_restart.is_empty() {
+        tracing::warn!(keys = reloaded.needs_restart.join(", "), "keys need a restart");
+    }
+}

@@ -1,0 +1,250 @@
+//! What the daemon says of itself, if there is one.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{DataPlaces, Finding};
+use crate::cli::session::call_on;
+use crate::cli::show::text;
+use crate::clock::SystemClock;
+use crate::mcp::client::{Client, ClientError, Hello};
+use crate::ports::Clock as _;
+
+/// Longest wait for an answer; a sound daemon needs some milliseconds.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// How the attempt to reach the daemon went.
+#[derive(Debug)]
+pub(super) enum Contact {
+    /// It answers.
+    Answers {
+        /// Where.
+        socket: PathBuf,
+        /// Time from the first byte to the end of its answer.
+        elapsed: Duration,
+        /// What it says of itself.
+        status: Value,
+    },
+    /// There is something at this place that does not answer.
+    Dead {
+        /// Where.
+        socket: PathBuf,
+        /// Why not.
+        because: String,
+        /// What to do.
+        advice: String,
+    },
+    /// There is nothing.
+    Absent {
+        /// Where it was looked for.
+        sockets: Vec<PathBuf>,
+    },
+}
+
+/// Asks at the first socket that is there.
+pub(super) async fn reach(sockets: &[PathBuf]) -> Contact {
+    let mut dead = None;
+    for socket in sockets.iter().filter(|path| fs::symlink_metadata(path).is_ok()) {
+        match ask(socket).await {
+            Ok(answers) => return answers,
+            Err((because, advice)) => {
+                dead.get_or_insert(Contact::Dead { socket: socket.clone(), because, advice });
+            }
+        }
+    }
+    dead.unwrap_or_else(|| Contact::Absent { sockets: sockets.to_vec() })
+}
+
+async fn ask(socket: &Path) -> Result<Contact, (String, String)> {
+    let clock = SystemClock::new();
+    let client = Client::connect(socket, &Hello::owner()).await.map_err(|error| why(&error))?;
+    let asked = async {
+        client.initialize(WAIT).await?;
+        call_on(&client, "memory_status", json!({})).await
+    };
+    let hangs = "it hangs or is overloaded: look at its log, and start it again if it stays so";
+    match tokio::time::timeout(WAIT, asked).await {
+        Ok(Ok(status)) => {
+            let elapsed = clock.monotonic();
+            Ok(Contact::Answers { socket: socket.to_owned(), elapsed, status })
+        }
+        Ok(Err(error)) => Err((error.to_string(), hangs.to_owned())),
+        Err(_) => Err((format!("no answer in {} s", WAIT.as_secs()), hangs.to_owned())),
+    }
+}
+
+/// Why nobody answers at a socket that is there, and what to do.
+fn why(error: &ClientError) -> (String, String) {
+    let ClientError::Connect { source, .. } = error else {
+        return (error.to_string(), START.to_owned());
+    };
+    // The rest of the kinds are told as the system tells them.
+    if source.kind() == ErrorKind::ConnectionRefused {
+        let because = "nobody listens there: it was left by a daemon that was killed";
+        (because.to_owned(), format!("{START}; a start replaces it"))
+    } else if source.kind() == ErrorKind::PermissionDenied {
+        let advice = "run this as the user whose daemon it is, or ask for a place in `allow_uids`";
+        ("you may not connect".to_owned(), advice.to_owned())
+    } else {
+        (source.to_string(), START.to_owned())
+    }
+}
+
+/// How a daemon is started.
+const START: &str = "start it: `systemctl --user start recalld`, or `recalld serve`";
+
+impl Contact {
+    /// Everything that follows from the attempt.
+    pub(super) fn findings(&self, data: Option<&DataPlaces>) -> Vec<Finding> {
+        match self {
+            Self::Answers { socket, elapsed, status } => {
+                let took = elapsed.as_secs_f64() * 1e3;
+                let answers = format!("answers at {} in {took:.1} ms", socket.display());
+                let mut findings = vec![Finding::ok("daemon", answers), version(status)];
+                findings.extend(place(status, data));
+                findings.extend(parts(status));
+                findings.push(parity(status));
+                findings.extend(remarks(status));
+                findings
+            }
+            Self::Dead { socket, because, advice } => {
+                let detail = format!("{}: {because}", socket.display());
+                vec![Finding::down("daemon", detail, advice.as_str())]
+            }
+            Self::Absent { sockets } => {
+                let places: Vec<String> =
+                    sockets.iter().map(|path| path.display().to_string()).collect();
+                let detail = format!("none runs: no socket at {}", places.join(", "));
+                vec![Finding::down("daemon", detail, START)]
+            }
+        }
+    }
+}
+
+fn version(status: &Value) -> Finding {
+    let (theirs, ours) = (text(&status["version"]), env!("CARGO_PKG_VERSION"));
+    if theirs == ours {
+        return Finding::ok("version", format!("{ours}, the daemon's and this program's"));
+    }
+    let detail = format!("the daemon is {theirs}, this program {ours}");
+    let advice = "start the daemon again, or use the program that belongs to it";
+    Finding::degraded("version", detail, advice)
+}
+
+/// The daemon may keep another store than the one this configuration names.
+fn place(status: &Value, data: Option<&DataPlaces>) -> Option<Finding> {
+    let theirs = status.pointer("/store/location")?.as_str()?;
+    let ours = &data?.store;
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    (real(Path::new(theirs)) != real(ours)).then(|| {
+        let detail = format!("the daemon has {theirs}, this configuration says {}", ours.display());
+        let advice = "start the daemon again, or give both the same configuration and environment";
+        Finding::degraded("store place", detail, advice)
+    })
+}
+
+/// The parts of the daemon, in its own words.
+fn parts(status: &Value) -> Vec<Finding> {
+    let parts = status["parts"].as_array().map_or(&[][..], Vec::as_slice);
+    parts.iter().filter_map(one_part).collect()
+}
+
+fn one_part(part: &Value) -> Option<Finding> {
+    let name = NAMES.iter().find(|(name, ..)| part["name"] == *name);
+    let (_, name, remedy) = name.unwrap_or(&("", "part of the daemon", "look at its log"));
+    let because = text(&part["because"]);
+    Some(match part["state"].as_str()? {
+        "ok" => Finding::ok(name, "well"),
+        "off" => Finding::off(name, because),
+        _ => Finding::degraded(name, format!("since {}: {because}", text(&part["since"])), *remedy),
+    })
+}
+
+/// Parts by their name in `memory_status`: how they are called here, and what helps.
+const NAMES: &[(&str, &str, &str)] = &[
+    (
+        "store",
+        "store",
+        "free some space if the disk is full; else look at the log: a damaged file is replaced \
+         from a backup",
+    ),
+    ("text", "index of words", "wait until it is loaded or built anew; everything stored is kept"),
+    ("vectors", "index of meaning", "wait until it is loaded; search by words works meanwhile"),
+    ("model", "model", "see `embed.model` in the configuration; search by words works meanwhile"),
+];
+
+/// Whether the indexes hold what the store holds.
+fn parity(status: &Value) -> Finding {
+    let part = "index parity";
+    let parity = &status["parity"];
+    let at = text(&parity["compared_at"]);
+    if let Some(error) = parity["error"].as_str() {
+        let detail = format!("not compared at {at}: {error}");
+        return Finding::degraded(part, detail, "it is tried again; see the parts above");
+    }
+    let n = |name: &str| parity[name].as_u64().unwrap_or_default();
+    match parity["agrees"].as_bool() {
+        None => Finding::off(part, "not compared yet since the start"),
+        Some(true) => Finding::ok(part, format!("{} memories agreed at {at}", n("n_compared"))),
+        Some(false) => Finding::ok(
+            part,
+            format!("{} of {} memories were repaired at {at}", n("n_repaired"), n("n_compared")),
+        ),
+    }
+}
+
+/// What a reader should know beside the parts.
+fn remarks(status: &Value) -> Vec<Finding> {
+    let notes = status["notes"].as_array().map_or(&[][..], Vec::as_slice);
+    notes.iter().map(|note| Finding::ok("note", text(note))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+
+    fn states(status: Value) -> Vec<(&'static str, State)> {
+        let socket = PathBuf::from("/run/recalld.sock");
+        let contact = Contact::Answers { socket, elapsed: Duration::ZERO, status };
+        contact.findings(None).iter().map(|finding| (finding.part, finding.state)).collect()
+    }
+
+    #[test]
+    fn what_the_daemon_says_of_itself_is_told_part_by_part() {
+        let status = json!({
+            "version": "0.0.1",
+            "parts": [
+                { "name": "store", "state": "ok" },
+                { "name": "text", "state": "degraded", "since": "2026-01-01T00:00:00Z", "because": "x" },
+                { "name": "model", "state": "off", "because": "switched off" },
+            ],
+            "parity": { "compared_at": "2026-01-01T00:00:00Z", "agrees": true, "n_compared": 7 },
+            "notes": ["English only"],
+        });
+        assert_eq!(
+            states(status),
+            [
+                ("daemon", State::Ok),
+                ("version", State::Degraded),
+                ("store", State::Ok),
+                ("index of words", State::Degraded),
+                ("model", State::Off),
+                ("index parity", State::Ok),
+                ("note", State::Ok),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_index_that_could_not_be_compared_is_degraded() {
+        let version = env!("CARGO_PKG_VERSION");
+        let status = json!({ "version": version, "parity": { "error": "the store is closed" } });
+        let parity = ("index parity", State::Degraded);
+        assert_eq!(states(status), [("daemon", State::Ok), ("version", State::Ok), parity]);
+    }
+}
