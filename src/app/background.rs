@@ -14,7 +14,8 @@ use tokio_util::task::TaskTracker;
 use super::engine::{Engine, USAGE_FLUSH_EVERY};
 use super::watchdog::Pulse;
 use crate::config::Config;
-use crate::ports::{ParityReport, Store as _};
+use crate::ports::{ParityReport, Store as _, StoreError};
+use crate::service::ServiceError;
 
 /// Time between two looks for memories without vectors when nobody reports one.
 const BACKLOG_EVERY: Duration = Duration::from_mins(1);
@@ -59,7 +60,8 @@ pub(super) fn start(
                     let log_keep = config.borrow().store.log_keep;
                     keep_up(&upkeep, log_keep).await;
                 }
-                _ = flushes.tick() => {
+                // On a full disk the notes wait in their buffer.
+                _ = flushes.tick(), if upkeep.store().trouble().is_none() => {
                     if let Err(error) = upkeep.service.flush_usage().await {
                         tracing::warn!(%error, "usage notes lost");
                     }
@@ -110,6 +112,11 @@ fn tell(report: &ParityReport) {
 async fn embed_late(engine: &Engine) {
     let mut failed = HashSet::new();
     loop {
+        if engine.store().trouble().is_some() {
+            // On a full disk there is no room for vectors.
+            tokio::time::sleep(BACKLOG_RETRY).await;
+            continue;
+        }
         let pause = match engine.service.embed_backlog(&mut failed).await {
             Ok(round) if round.has_more => continue,
             Ok(round) => {
@@ -134,9 +141,12 @@ async fn embed_late(engine: &Engine) {
 }
 
 async fn keep_up(engine: &Engine, log_keep: Duration) {
+    engine.store().look_for_room().await;
     match engine.service.erase_due().await {
         Ok(0) => {}
         Ok(n_items) => tracing::info!(n_items, "forgotten content erased"),
+        // `status` says so already.
+        Err(ServiceError::Store(StoreError::NoRoom(_))) => return,
         Err(error) => tracing::warn!(%error, "forgotten content not erased yet"),
     }
     let keep = SignedDuration::try_from(log_keep).unwrap_or(SignedDuration::MAX);

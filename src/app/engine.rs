@@ -50,6 +50,7 @@ impl Engine {
         let store_settings = StoreSettings { cache_bytes: config.store.cache_bytes };
         let store = RedbStore::open(state_dir, store_settings, clock.now())
             .with_context(|| format!("open the store in {}", state_dir.display()))?;
+        store.keep_ballast(config.store.ballast_bytes);
         let store = Arc::new(store);
         let index = open_index(state_dir, config, Arc::clone(&clock));
         store.subscribe(index.clone());

@@ -18,6 +18,7 @@ mod indexes;
 mod batch;
 mod condition;
 mod requests;
+mod reserve;
 mod vectors;
 mod writer;
 
@@ -63,6 +64,7 @@ pub use verify::Verified;
 
 use condition::Condition;
 use errors::Result;
+use reserve::Reserve;
 use snapshot::RedbSnapshot;
 use writer::Writer;
 
@@ -117,6 +119,26 @@ impl RedbStore {
         let writer = Writer::start(Arc::clone(&database), Arc::clone(&condition))
             .map_err(|source| location.file_error("start the writer thread of", source))?;
         Ok(Self { location, database: Arc::new(RwLock::new(Some(database))), writer, condition })
+    }
+
+    /// Keeps a file of so many bytes beside the store (0: none; never more than an eighth of the
+    /// disk), which is given up when the disk is full. Where there is no room for it, nothing that
+    /// grows is stored until there is; [`RedbStore::trouble`] says so. Blocks.
+    pub fn keep_ballast(&self, bytes: u64) {
+        self.condition.keep(Reserve::new(self.location.dir(), self.location.path(), bytes));
+    }
+
+    /// Looks whether there is room on the disk (again).
+    pub async fn look_for_room(&self) {
+        let condition = Arc::clone(&self.condition);
+        let room = snapshot::blocking(move || Ok(condition.room())).await;
+        tracing::trace!(?room, "looked for room on the disk");
+    }
+
+    /// Why nothing is stored, or nothing new: the file has failed ([`RedbStore::fatal`]), or the disk
+    /// is full. As of the last look; asks nothing.
+    pub fn trouble(&self) -> Option<String> {
+        self.condition.trouble()
     }
 
     /// Who learns of every commit. Only the first call counts; it comes before the first write.
@@ -265,7 +287,7 @@ impl Store for RedbStore {
             report.location = self.location.to_string();
             report.file_bytes = self.location.file_bytes();
             report.n_waiting = self.writer.n_waiting();
-            report.trouble = self.fatal();
+            report.trouble = self.trouble();
             Ok(report)
         })
     }

@@ -4,6 +4,7 @@ mod fixture;
 
 mod format;
 mod opening;
+mod room;
 mod writing;
 
 mod faults;

@@ -18,6 +18,7 @@ mod commands;
 mod daemon;
 mod doctor;
 mod forget;
+mod full;
 mod inspector;
 mod kill;
 mod lifecycle;
