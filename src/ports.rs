@@ -4,6 +4,7 @@
 //! this filter"), never in keys, tables or pages, so that an embedded and a server-based adapter can
 //! stand behind them and pass one list of tests.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -171,6 +172,75 @@ pub trait Store: Send + Sync {
 
     /// Counts and sizes for `status`.
     fn report(&self) -> BoxFuture<'_, Result<StoreReport, StoreError>>;
+}
+
+/// Copies of the store for the day on which it is lost.
+///
+/// A backup is one file that needs no other, consistent as of one moment, and proven before it has
+/// its name. It holds nothing that was forgotten at that moment, however restorable.
+pub trait Backups: Send + Sync {
+    /// Makes a backup while the store goes on: at `to`, which must not exist, or in the usual place
+    /// under a name that tells its time. If it fails nothing is left behind.
+    fn make(
+        &self,
+        to: Option<PathBuf>,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Backup, BackupError>>;
+
+    /// The backups of this store that are known, oldest first: those in the usual place, and those
+    /// made elsewhere.
+    fn list(&self) -> BoxFuture<'_, Result<Vec<Backup>, BackupError>>;
+
+    /// Removes all but the newest `keep` backups of this store that were made in the usual place
+    /// under a name that tells their time; returns how many.
+    fn prune(&self, keep: usize) -> BoxFuture<'_, Result<usize, BackupError>>;
+
+    /// The usual place.
+    fn place(&self) -> &Path;
+}
+
+/// A backup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// Its file.
+    pub path: PathBuf,
+    /// The moment as of which it is.
+    pub created_at: Timestamp,
+    /// Size, bytes.
+    pub n_bytes: u64,
+    /// Memories in it.
+    pub n_memories: u64,
+    /// Memories that it knows as forgotten.
+    pub n_forgotten: u64,
+    /// Sequence number of the last change in it.
+    pub sequence: u64,
+}
+
+/// Why a backup could not be made. The store itself is untouched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BackupError {
+    /// One at a time.
+    #[error("a backup is being made already; try again when it is done")]
+    Running,
+    /// Something of that name is there, and nothing is ever overwritten.
+    #[error("{} exists already: name another file", .0.display())]
+    Exists(PathBuf),
+    /// The file system refused.
+    #[error("cannot {verb} {}: {reason}", path.display())]
+    File {
+        /// What was tried.
+        verb: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Why it failed.
+        reason: String,
+    },
+    /// What was written is not sound, so the store is not either.
+    #[error("the backup is not sound, so the store may be damaged: {0}")]
+    Unsound(String),
+    /// The store failed under it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Counts and sizes of a store.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -14,8 +14,10 @@ use tokio_util::task::TaskTracker;
 use super::engine::{Engine, USAGE_FLUSH_EVERY};
 use super::watchdog::Pulse;
 use crate::config::Config;
-use crate::ports::{ParityReport, Store as _, StoreError};
+use crate::domain::limits::{MODEL_RETRY_MAX, MODEL_RETRY_MIN};
+use crate::ports::{EmbedError, ParityReport, Store as _, StoreError};
 use crate::service::ServiceError;
+use crate::service::maintain::BacklogError;
 
 /// Time between two looks for memories without vectors when nobody reports one.
 const BACKLOG_EVERY: Duration = Duration::from_mins(1);
@@ -69,16 +71,61 @@ pub(super) fn start(
             }
         }
     });
+    let (backing_up, token) = (Arc::clone(engine), stop.clone());
+    tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = token.cancelled() => break,
+                () = look_for_backup(&backing_up) => {}
+            }
+        }
+    });
 }
 
-/// Everything that follows from the store: the indexes, and vectors that come late.
+/// Everything that follows from the store: the indexes, and vectors that come late. Words wait for no
+/// model.
 async fn derive(engine: &Engine) {
-    match engine.load().await {
-        Ok(_) => tracing::info!("indexes loaded"),
-        // What is wrong is shown by `status`; the store goes on taking memories.
-        Err(error) => tracing::error!(error = format!("{error:#}"), "indexes not loaded"),
+    let tried = Notify::new();
+    let words = async {
+        match engine.load_words().await {
+            Ok(()) => tracing::info!("text index loaded"),
+            // What is wrong is shown by `status`; the store goes on taking memories.
+            Err(error) => tracing::error!(%error, "text index not loaded"),
+        }
+        // A comparison takes a while, which the vectors should not have to wait for.
+        tried.notified().await;
+        prove_indexes(engine).await;
+    };
+    tokio::join!(words, keep_meaning(engine, &tried));
+}
+
+/// Opens the space of the model and embeds what waits, and does so again whenever the model was away:
+/// it may have come back as another one. `tried` is told after each attempt to open it.
+async fn keep_meaning(engine: &Engine, tried: &Notify) {
+    let mut told = None;
+    let mut pause = MODEL_RETRY_MIN;
+    loop {
+        let opened = engine.load_meaning().await;
+        tried.notify_one();
+        match opened {
+            Ok(None) => return,
+            Ok(Some(_)) => {
+                tracing::info!("vectors loaded");
+                told = None;
+                pause = MODEL_RETRY_MIN;
+                embed_late(engine).await;
+            }
+            Err(error) => {
+                let error = error.to_string();
+                if told.as_ref() != Some(&error) {
+                    tracing::warn!(error, "search is by words alone");
+                    told = Some(error);
+                }
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(MODEL_RETRY_MAX);
     }
-    tokio::join!(embed_late(engine), prove_indexes(engine));
 }
 
 /// Compares the indexes with the store: after loading, then daily, and soon after the text index
@@ -109,6 +156,7 @@ fn tell(report: &ParityReport) {
     }
 }
 
+/// Embeds what has no vectors, now and whenever that happens; returns when the model is away.
 async fn embed_late(engine: &Engine) {
     let mut failed = HashSet::new();
     loop {
@@ -131,12 +179,34 @@ async fn embed_late(engine: &Engine) {
             }
             Err(error) => {
                 tracing::warn!(%error, "memories wait for their vectors");
+                if matches!(&error, BacklogError::Embed(error) if *error != EmbedError::Busy) {
+                    return;
+                }
                 BACKLOG_RETRY
             }
         };
         // Either it is time, or a memory was just stored without vectors; both lead to a look.
         let grew = tokio::time::timeout(pause, engine.service.backlog_grew()).await;
         tracing::trace!(grew = grew.is_ok(), "look for memories without vectors");
+    }
+}
+
+/// Waits a while, and makes the backup that is due then, if one is.
+async fn look_for_backup(engine: &Engine) {
+    tokio::time::sleep(UPKEEP_EVERY).await;
+    if engine.store().trouble().is_some() {
+        // On a full disk a backup would take the room that forgetting needs.
+        return;
+    }
+    match engine.service.back_up_if_due().await {
+        Ok(None) => {}
+        Ok(Some(made)) => tracing::info!(
+            path = %made.path.display(),
+            n_items = made.n_memories,
+            n_bytes = made.n_bytes,
+            "backup made"
+        ),
+        Err(error) => tracing::error!(%error, "backup failed"),
     }
 }
 

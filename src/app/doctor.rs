@@ -10,11 +10,18 @@ use crate::config::{self, Config, EmbedModel, Loaded, Origin, Problems, Sources}
 use crate::store;
 
 /// The units that belong to this version.
-const UNITS: &[ShippedUnit] = &[ShippedUnit {
-    for_user: true,
-    name: "recalld.service",
-    text: include_str!("../../systemd/recalld.service"),
-}];
+const UNITS: &[ShippedUnit] = &[
+    ShippedUnit {
+        for_user: true,
+        name: "recalld.service",
+        text: include_str!("../../systemd/user/recalld.service"),
+    },
+    ShippedUnit {
+        for_user: false,
+        name: "recalld.service",
+        text: include_str!("../../systemd/system/recalld.service"),
+    },
+];
 
 /// Looks at everything; a configuration that cannot be read is one of the findings.
 pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {

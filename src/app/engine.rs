@@ -11,12 +11,18 @@ use crate::config::{Config, EmbedModel};
 use crate::domain::embedding::SpaceId;
 use crate::embed::{self, Queue};
 use crate::index::{EmbeddedIndex, IndexSettings};
-use crate::ports::{Candidates as _, Clock, Embedder, Meter, ParityReport, Store};
+use crate::ports::{
+    Candidates as _, Clock, EmbedError, Embedder, IndexError, Meter, ParityReport, Store,
+};
+use crate::service::backup::BackupPolicy;
+use crate::service::meaning::OpenSpaceError;
 use crate::service::{Ports, Service, Settings};
-use crate::store::{RedbStore, StoreSettings};
+use crate::store::{OpenError, RedbBackups, RedbStore, StoreSettings, newest_backup};
 
 /// Directory of the derived indexes inside the data directory; may be deleted at any time.
 pub(super) const INDEX_DIR: &str = "index";
+/// Directory of the backups inside the data directory, unless the configuration names another.
+const BACKUP_DIR: &str = "backups";
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]
@@ -49,6 +55,7 @@ impl Engine {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let store_settings = StoreSettings { cache_bytes: config.store.cache_bytes };
         let store = RedbStore::open(state_dir, store_settings, clock.now())
+            .map_err(|error| advised(error, &backup_dir(state_dir, config)))
             .with_context(|| format!("open the store in {}", state_dir.display()))?;
         store.keep_ballast(config.store.ballast_bytes);
         let store = Arc::new(store);
@@ -58,6 +65,10 @@ impl Engine {
         let service = Service::new(
             Ports {
                 store: store.clone(),
+                backups: Arc::new(RedbBackups::new(
+                    Arc::clone(&store),
+                    backup_dir(state_dir, config),
+                )),
                 candidates: index.clone(),
                 embedder: embedder.clone().map(|queue| queue as Arc<dyn Embedder>),
                 clock: Arc::clone(&clock),
@@ -69,16 +80,36 @@ impl Engine {
         Ok(Self { service: Arc::new(service), clock, store, index, embedder })
     }
 
-    /// Makes the embedding space and fills the indexes from the store. Words can be searched as soon
-    /// as the attributes are read, meaning as soon as the vectors are.
+    /// [`Self::load_words`] and [`Self::load_meaning`] side by side.
+    ///
+    /// # Errors
+    /// Those of either.
+    pub async fn load(&self) -> anyhow::Result<Option<SpaceId>> {
+        let (words, meaning) = tokio::join!(self.load_words(), self.load_meaning());
+        words.context("load the text index")?;
+        meaning.context("open the embedding space")
+    }
+
+    /// Fills the text index from the store, whatever the model does.
     ///
     /// # Errors
     /// Whatever the store says.
-    pub async fn load(&self) -> anyhow::Result<Option<SpaceId>> {
-        let space = self.service.open_space().await.context("open the embedding space")?;
-        let store: Arc<dyn Store> = self.store.clone();
-        self.index.load(store, space).await.context("load the indexes")?;
-        Ok(space)
+    pub async fn load_words(&self) -> Result<(), IndexError> {
+        self.index.load_words(self.store.clone()).await
+    }
+
+    /// Opens the space of the model, which may take as long as the model does, and reads its vectors.
+    /// `None`: meaning is switched off. May be called again, best after the model was away.
+    ///
+    /// # Errors
+    /// Whatever the model or the store says.
+    pub async fn load_meaning(&self) -> Result<Option<SpaceId>, OpenSpaceError> {
+        let Some(space) = self.service.open_space().await? else { return Ok(None) };
+        match self.index.load_vectors(self.store.clone(), space).await {
+            Ok(()) => Ok(Some(space)),
+            Err(IndexError::Store(error)) => Err(error.into()),
+            Err(error) => Err(EmbedError::Failed(error.to_string()).into()),
+        }
     }
 
     /// Tells of the first fault after which the store takes no more writes.
@@ -126,6 +157,26 @@ impl Engine {
     }
 }
 
+/// What cannot be opened because it is damaged, with the way out.
+fn advised(error: OpenError, backups: &Path) -> anyhow::Error {
+    if !matches!(error, OpenError::Damaged { .. }) {
+        return error.into();
+    }
+    let newest = newest_backup(backups).map_or_else(
+        || format!("there is no backup in {}", backups.display()),
+        |backup| format!("the newest is {} of {}", backup.path.display(), backup.created_at),
+    );
+    anyhow::anyhow!(
+        "{error}; it was left as it is. Put a backup in its place with `recalld restore FILE`: {newest} \
+         (`recalld verify FILE` proves one)"
+    )
+}
+
+/// The usual place of backups.
+pub(super) fn backup_dir(state_dir: &Path, config: &Config) -> PathBuf {
+    config.backup.dir.clone().unwrap_or_else(|| state_dir.join(BACKUP_DIR))
+}
+
 fn open_index(state_dir: &Path, config: &Config, clock: Arc<dyn Clock>) -> Arc<EmbeddedIndex> {
     let settings = IndexSettings {
         graph_from: config.index.graph_from,
@@ -156,6 +207,7 @@ pub(super) fn service_settings(config: &Config) -> Settings {
         decay: config.decay.clone(),
         agent_grace: config.forget.agent_grace,
         erase_within: config.forget.erase_within,
+        backup: BackupPolicy { every: config.backup.every, keep: config.backup.keep },
         zone: jiff::tz::TimeZone::system(),
     }
 }

@@ -5,6 +5,7 @@ mod connect;
 mod doctor;
 mod engine;
 mod notify;
+mod offline;
 mod process;
 mod reload;
 mod serve;
@@ -30,6 +31,10 @@ const EXIT_CONFIG: u8 = 78;
 pub fn run(arguments: &Arguments) -> ExitCode {
     if let Command::Completions { shell } = arguments.command {
         return cli::completions(shell);
+    }
+    telemetry::log_panics();
+    if let Command::Verify { file } = &arguments.command {
+        return offline::verify(file, arguments.json);
     }
     let sources = Sources {
         environment: Environment::new(std::env::vars_os(), rustix::process::geteuid().as_raw()),
@@ -62,6 +67,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             });
             Ok(ExitCode::SUCCESS)
         }
+        Command::Restore { file } => Ok(offline::restore(&loaded, file, arguments.json)),
         Command::Serve { .. }
         | Command::Demo
         | Command::Doctor
@@ -73,7 +79,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::List(_)
         | Command::Update(_)
         | Command::Forget(_)
-        | Command::Restore { .. }
+        | Command::Unforget { .. }
+        | Command::Backup { .. }
+        | Command::Verify { .. }
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),
     };

@@ -5,6 +5,7 @@
 //! the next start; the keys of those are named, not ignored.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -13,7 +14,7 @@ use super::engine::service_settings;
 use super::log_settings;
 use super::notify::Notifier;
 use super::serve::mcp_settings;
-use crate::config::{Config, Loaded, LogConfig, Problems, Source, Sources};
+use crate::config::{BackupConfig, Config, Loaded, LogConfig, Problems, Source, Sources};
 use crate::mcp::{ConfigReport, McpSettings, Reloaded};
 use crate::ports::Clock;
 use crate::service::Service;
@@ -27,6 +28,8 @@ const LIVE: &[&str] = &[
     "recall.",
     "decay.",
     "forget.",
+    "backup.every_hours",
+    "backup.keep",
     "server.allow_uids",
     "server.connections_per_uid",
     "server.calls_in_flight",
@@ -36,6 +39,9 @@ const LIVE: &[&str] = &[
     "log.file_mb",
     "log.files_keep",
 ];
+
+/// Longest time for reading the configuration and opening the log file.
+const READ_WAIT: Duration = Duration::from_secs(10);
 
 /// Where changed settings go.
 pub(super) struct Reach {
@@ -106,12 +112,13 @@ impl Reloader {
 
     async fn read_and_apply(&self) -> Result<Reloaded, Vec<String>> {
         let sources = self.sources.clone();
-        let loaded = tokio::task::spawn_blocking(move || Config::load(&sources))
-            .await
-            .map_err(|error| vec![format!("the configuration was not read: {error}")])?
-            .map_err(|problems| lines(&problems))?;
         let old = self.state().loaded.config.clone();
-        let config = in_force(&old, &loaded.config);
+        let reading = tokio::task::spawn_blocking(move || read(&sources, &old));
+        let not_read = |reason: &str| vec![format!("the configuration was not read: {reason}")];
+        let (loaded, config) = tokio::time::timeout(READ_WAIT, reading)
+            .await
+            .map_err(|_| not_read("the disk does not answer"))?
+            .map_err(|error| not_read(&error.to_string()))??;
         self.reach.log.apply(&log_settings(&config)).map_err(|error| vec![error.to_string()])?;
         self.reach.service.reconfigure(service_settings(&config));
         self.reach.mcp.send_replace(mcp_settings(&config));
@@ -180,6 +187,14 @@ impl Reloader {
     }
 }
 
+/// What the sources say now, and what of it takes effect. Changes nothing.
+fn read(sources: &Sources, old: &Config) -> Result<(Loaded, Config), Vec<String>> {
+    let loaded = Config::load(sources).map_err(|problems| lines(&problems))?;
+    let config = in_force(old, &loaded.config);
+    log_settings(&config).check_file().map_err(|error| vec![format!("log.dir: {error}")])?;
+    Ok((loaded, config))
+}
+
 /// The new configuration as far as it takes effect without a restart, the old one for the rest.
 fn in_force(old: &Config, new: &Config) -> Config {
     let mut config = old.clone();
@@ -188,6 +203,7 @@ fn in_force(old: &Config, new: &Config) -> Config {
     config.recall = new.recall.clone();
     config.decay = new.decay.clone();
     config.forget = new.forget.clone();
+    config.backup = BackupConfig { dir: old.backup.dir.clone(), ..new.backup.clone() };
     config.server.allow_uids.clone_from(&new.server.allow_uids);
     config.server.connections_per_uid = new.server.connections_per_uid;
     config.server.calls_in_flight = new.server.calls_in_flight;

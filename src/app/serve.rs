@@ -35,7 +35,7 @@ const RUNTIME_THREADS: usize = 2;
 /// Time between two summaries of what was not logged line by line.
 const LOG_TENDED_EVERY: Duration = Duration::from_mins(1);
 /// Time between two status lines for systemd.
-const STATUS_EVERY: Duration = Duration::from_secs(10);
+const STATUS_EVERY: Duration = Duration::from_secs(3);
 
 /// Runs the daemon until it is told to stop.
 ///

@@ -72,9 +72,24 @@ pub enum Command {
     /// Forget memories, by id or by a filter (shown first, then asked)
     Forget(ForgetArguments),
     /// Bring back what an agent forgot, while its grace lasts
-    Restore {
+    Unforget {
         /// The whole id
         id: String,
+    },
+    /// Back up the store while the daemon runs
+    Backup {
+        /// A new file [default: a name with the time, in the directory of the backups]
+        file: Option<PathBuf>,
+    },
+    /// Prove that a backup is sound (needs no daemon); exits 1 if it is not
+    Verify {
+        /// The backup
+        file: PathBuf,
+    },
+    /// Put a backup in the place of the store, while no daemon runs; the old store is kept beside it
+    Restore {
+        /// The backup
+        file: PathBuf,
     },
     /// Check the configuration and print what is in force; exits 78 on a bad one
     CheckConfig,
@@ -250,4 +265,7 @@ pub struct EvalArguments {
     /// Keep the store here instead of in a temporary directory
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+    /// Measure with this embedding model (what `embed.model` may be; none: words alone)
+    #[arg(long, value_name = "NAME", default_value = "bundled")]
+    pub model: String,
 }

@@ -65,7 +65,7 @@ impl Steps {
 /// Runs the demo in a temporary directory, which is removed at the end.
 pub(super) async fn run() -> Result<(), CliError> {
     let dir = tempfile::Builder::new().prefix("recalld-demo-").tempdir()?;
-    let trial = Trial::new(dir.path())?;
+    let trial = Trial::new(dir.path(), "")?;
     say(&format!("recalld demo, in {}\n", dir.path().display()));
     let mut steps = Steps::new();
     let (mut daemon, owner) = trial.serve().await?;
@@ -143,6 +143,10 @@ pub(super) async fn wait_for_vectors(owner: &Client) -> Result<(), CliError> {
     while n_looks_in_vain < LOOKS_IN_VAIN_MAX {
         let status = call_on(owner, "memory_status", json!({})).await?;
         let n_pending = status["n_pending_vectors"].as_u64().unwrap_or(0);
+        if status["embedder"].is_null() {
+            // Meaning is switched off.
+            return Ok(());
+        }
         if status["vectors"]["ready"] == json!(true) && n_pending == 0 {
             return Ok(());
         }

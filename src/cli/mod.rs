@@ -84,9 +84,19 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
         Command::Recall(what) => ("memory_search", requests::recall(what), show::found),
         Command::List(what) => ("memory_list", requests::list(what), show::listed),
         Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
-        Command::Restore { id } => ("memory_restore", requests::restore(id), show::restored),
+        Command::Unforget { id } => ("memory_restore", requests::unforget(id), show::restored),
+        Command::Backup { file } => {
+            let request = requests::backup(file.as_deref())?;
+            let client = session::connect(sockets).await?;
+            let answer =
+                session::call_within(&client, "memory_backup", request, session::LONG_WAIT).await?;
+            show::backed_up(&answer, json);
+            return Ok(());
+        }
         // The composition root carries these out before it comes here.
         Command::Serve { .. }
+        | Command::Verify { .. }
+        | Command::Restore { .. }
         | Command::Doctor
         | Command::Connect { .. }
         | Command::CheckConfig

@@ -1,6 +1,7 @@
 //! From command lines to tool arguments.
 
 use std::io::Read as _;
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
@@ -97,9 +98,19 @@ pub(super) fn forget(what: &ForgetArguments) -> Result<ToolArguments, CliError> 
     Ok(request)
 }
 
-/// `restore`
-pub(super) fn restore(id: &str) -> ToolArguments {
+/// `unforget`
+pub(super) fn unforget(id: &str) -> ToolArguments {
     fields([("id", json!(id))])
+}
+
+/// `backup`; the daemon writes the file, so its path is made whole here.
+pub(super) fn backup(file: Option<&Path>) -> Result<ToolArguments, CliError> {
+    let Some(file) = file else { return Ok(none()) };
+    let path = std::path::absolute(file)?;
+    let path = path.to_str().ok_or_else(|| {
+        CliError::Usage(format!("name the file in UTF-8, not {}", file.display()))
+    })?;
+    Ok(fields([("file", json!(path))]))
 }
 
 fn scope(scope: &ScopeArguments) -> ToolArguments {

@@ -12,6 +12,9 @@ use crate::mcp::client::{Client, ClientError, Hello};
 /// Longest wait of a person for an answer.
 pub(super) const WAIT: Duration = Duration::from_mins(1);
 
+/// Longest wait for what takes as long as the store is large.
+pub(super) const LONG_WAIT: Duration = Duration::from_hours(6);
+
 /// Exit code for a daemon that does not answer (`EX_UNAVAILABLE` of `sysexits.h`).
 const EXIT_UNAVAILABLE: u8 = 69;
 /// Exit code for a wrong command line (`EX_USAGE`).
@@ -84,7 +87,17 @@ pub(super) async fn call_on(
     tool: &str,
     arguments: Value,
 ) -> Result<Value, CliError> {
-    let reply = client.call_tool(tool, arguments, WAIT).await?;
+    call_within(client, tool, arguments, WAIT).await
+}
+
+/// Calls a tool on a connection and waits so long; gives its structured answer.
+pub(super) async fn call_within(
+    client: &Client,
+    tool: &str,
+    arguments: impl Into<Value>,
+    wait: Duration,
+) -> Result<Value, CliError> {
+    let reply = client.call_tool(tool, arguments.into(), wait).await?;
     if reply.is_error {
         return Err(CliError::Refused(reply.text));
     }

@@ -188,13 +188,28 @@ pub(super) fn forgotten(answer: &Value, json: bool) {
         format!("deleted by {}", text(&answer["erase_by"]))
     };
     say(&format!("forgotten: {}, {until}", text(&answer["n_forgotten"])));
+    let backups: Vec<String> = items(answer, "backups").iter().map(text).collect();
+    if !backups.is_empty() {
+        say(&format!("still in the backups: {}", backups.join(", ")));
+    }
     for reference in items(answer, "missing") {
         say(&format!("not found: {}", text(reference)));
     }
     remarks(answer);
 }
 
-/// `restore`
+/// `backup`
+pub(super) fn backed_up(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    let [path, n_memories, at] =
+        ["path", "n_memories", "created_at"].map(|name| text(&answer[name]));
+    say(&format!("backed up {n_memories} memories as of {at} to {path}"));
+    remarks(answer);
+}
+
+/// `unforget`
 pub(super) fn restored(answer: &Value, json: bool) {
     if as_json(answer, json) {
         return;

@@ -21,8 +21,20 @@ const LOOK_WAIT: Duration = Duration::from_secs(5);
 /// Fields of an object that are shown; the rest is counted.
 const FIELDS_SHOWN: usize = 8;
 /// Facts that stand elsewhere in what is printed.
-const TOLD_ELSEWHERE: &[&str] =
-    &["ok", "version", "started_at", "now", "parts", "counters", "degraded", "warnings", "notes"];
+const TOLD_ELSEWHERE: &[&str] = &[
+    "ok",
+    "version",
+    "started_at",
+    "now",
+    "parts",
+    "reembedding",
+    "counters",
+    "degraded",
+    "warnings",
+    "notes",
+];
+/// Characters of a progress bar.
+const BAR_CHARS: u64 = 30;
 /// Clears a terminal and goes to its first line.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
@@ -43,7 +55,11 @@ pub(super) fn render(status: &Value) -> String {
             facts.add_row([name.clone(), fact(name, value)]);
         }
     }
-    out.push_str(&format!("\n{parts}\n{facts}\n"));
+    out.push_str(&format!("\n{parts}\n"));
+    if let Some(line) = progress(&status["reembedding"]) {
+        out.push_str(&format!("{line}\n"));
+    }
+    out.push_str(&format!("{facts}\n"));
     let counters = status["counters"].as_object().into_iter().flatten();
     let counters: Vec<String> =
         counters.filter(|(_, n)| **n != json!(0)).map(|(name, n)| format!("{name} {n}")).collect();
@@ -56,6 +72,15 @@ pub(super) fn render(status: &Value) -> String {
         }
     }
     out
+}
+
+/// `re-embedding with e5 [########----------------------] 1200 of 5000, 180 s left`
+fn progress(pass: &Value) -> Option<String> {
+    let (n_done, n_total) = (pass["n_done"].as_u64()?, pass["n_total"].as_u64()?);
+    let n_filled = (n_done * BAR_CHARS / n_total.max(1)).min(BAR_CHARS);
+    let bar: String = (0..BAR_CHARS).map(|at| if at < n_filled { '#' } else { '-' }).collect();
+    let left = pass["seconds_left"].as_u64().map_or(String::new(), |s| format!(", {s} s left"));
+    Some(format!("re-embedding with {} [{bar}] {n_done} of {n_total}{left}", text(&pass["model"])))
 }
 
 fn verdict(status: &Value) -> String {

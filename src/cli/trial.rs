@@ -1,4 +1,4 @@
-//! A daemon on trial: the real program on the embedded defaults, in a directory of its own.
+//! A daemon on trial: the real program in a directory of its own.
 
 use std::fs::File;
 use std::io;
@@ -20,13 +20,13 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// A trial in `dir`, which must exist.
+    /// A trial in `dir`, which must exist, with this configuration file.
     ///
     /// # Errors
-    /// If the empty configuration file cannot be written.
-    pub(super) fn new(dir: &Path) -> io::Result<Self> {
+    /// If the file cannot be written.
+    pub(super) fn new(dir: &Path, config: &str) -> io::Result<Self> {
         let trial = Self { dir: dir.to_owned() };
-        std::fs::write(trial.config(), "")?;
+        std::fs::write(trial.config(), config)?;
         Ok(trial)
     }
 

@@ -33,6 +33,8 @@ pub struct Config {
     pub decay: DecayPolicy,
     /// `[forget]`
     pub forget: ForgetConfig,
+    /// `[backup]`
+    pub backup: BackupConfig,
     /// `[server]`
     pub server: ServerConfig,
     /// `[[access.agents]]`, in the order in which they are tried.
@@ -110,6 +112,17 @@ pub struct ForgetConfig {
     pub erase_within: Duration,
 }
 
+/// Backups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupConfig {
+    /// Where they go, absolute; `None`: `backups` in the data directory.
+    pub dir: Option<PathBuf>,
+    /// Time from one to the next; zero: only on request.
+    pub every: Duration,
+    /// How many are kept, at least 1.
+    pub keep: usize,
+}
+
 /// The socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
@@ -178,6 +191,11 @@ impl Config {
             recall: recall(reader),
             decay: decay(reader),
             forget: forget(reader),
+            backup: BackupConfig {
+                dir: reader.path("backup.dir"),
+                every: reader.duration("backup.every_hours", HOUR, &(0..=8_760)),
+                keep: reader.count("backup.keep", &(1..=1_000)),
+            },
             server: ServerConfig {
                 socket: reader.path("server.socket"),
                 allow_uids: reader.uids("server.allow_uids"),

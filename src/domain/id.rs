@@ -40,6 +40,11 @@ impl MemoryId {
         Self(time | 0x7 << 76 | rand_a << 64 | 0x2 << 62 | rand_b)
     }
 
+    /// When it was made, milliseconds since the epoch.
+    pub const fn created_at_ms(self) -> u64 {
+        (self.0 >> 80) as u64
+    }
+
     /// The random tail, 60 bits, whose base-32 form starts with every handle of this id.
     pub const fn tail(self) -> u64 {
         (self.0 & ((1 << TAIL_BITS) - 1)) as u64

@@ -163,6 +163,18 @@ pub const REQUEST_KEY_BYTES_MAX: usize = 128;
 pub const HANDLE_MATCHES_MAX: usize = 32;
 /// Violations that a check of the store tells of.
 pub const VIOLATIONS_MAX: usize = 100;
+/// Rows that a backup writes in one transaction.
+pub const BACKUP_ROWS_PER_COMMIT: usize = 10_000;
+/// Page cache of a backup that is written or proven, bytes.
+pub const BACKUP_CACHE_BYTES: usize = 16 * 1024 * 1024;
+/// Backups that a store remembers besides those in its usual place; the oldest are dropped.
+pub const BACKUPS_REMEMBERED_MAX: usize = 256;
+/// Time from the start of the daemon to a backup that is overdue.
+pub const BACKUP_START_DELAY: Duration = Duration::from_mins(2);
+/// Time from a backup that failed to the next attempt.
+pub const BACKUP_RETRY: Duration = Duration::from_mins(15);
+/// Size up to which a store is read through and its checksums proven at each start, bytes.
+pub const PROVEN_AT_START_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Rows read in one step of a background pass (rebuild, load, parity).
 pub const SCAN_PAGE: usize = 500;
 
@@ -172,6 +184,10 @@ pub const EMBED_QUEUE_MAX: usize = 1_024;
 pub const EMBED_BATCH_MAX: usize = 32;
 /// Threads of one embedding model (each may hold its own copy of the weights).
 pub const EMBED_THREADS_MAX: usize = 16;
+/// First and longest wait before a model that was away is asked again what it is.
+pub const MODEL_RETRY_MIN: Duration = Duration::from_secs(1);
+/// See [`MODEL_RETRY_MIN`].
+pub const MODEL_RETRY_MAX: Duration = Duration::from_secs(30);
 /// Query embeddings kept in the cache.
 pub const QUERY_CACHE_MAX: usize = 512;
 /// Chunks embedded of one memory (32 KiB of English is about 95 windows of 75 words, of
@@ -196,7 +212,7 @@ pub const TEXT_BUFFER_BYTES_MIN: usize = 15_000_000;
 pub const ACCESS_BUFFER_MAX: usize = 10_000;
 
 /// Log lines that wait for the log file; more are dropped and counted.
-pub const LOG_QUEUE_MAX: usize = 8_192;
+pub const LOG_QUEUE_MAX: usize = 4_096;
 
 /// Longest configuration file, bytes.
 pub const CONFIG_BYTES_MAX: usize = 1024 * 1024;

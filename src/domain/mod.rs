@@ -16,6 +16,7 @@ pub mod embedding;
 pub mod filter;
 pub mod likeness;
 pub mod search;
+pub mod transfer;
 
 pub mod bm25;
 pub mod chunk;
@@ -24,6 +25,7 @@ pub mod redaction;
 pub mod text;
 pub mod when;
 
+pub mod backup;
 pub mod budget;
 pub mod decay;
 pub mod excerpt;

@@ -16,43 +16,80 @@ use crate::domain::memory::Memory;
 use crate::ports::{IndexError, Snapshot, Store};
 
 impl EmbeddedIndex {
-    /// Fills the catalog, then the text index (by replaying the log from where it was, or anew)
-    /// and the rows of `space`. May be called again, after an error or with another space.
+    /// [`Self::load_words`] and [`Self::load_vectors`] side by side; without a space, words alone.
     ///
     /// # Errors
-    /// [`IndexError::Store`] when the store cannot be read; searches then answer with it too.
+    /// Those of either; a failure of one does not stop the other.
     pub async fn load(
         &self,
         store: Arc<dyn Store>,
         space: Option<SpaceId>,
     ) -> Result<(), IndexError> {
-        let _alone = self.pass.lock().await;
+        let vectors = async {
+            match space {
+                Some(space) => self.load_vectors(Arc::clone(&store), space).await,
+                None => Ok(()),
+            }
+        };
+        let (words, vectors) =
+            futures::future::join(self.load_words(Arc::clone(&store)), vectors).await;
+        words.and(vectors)
+    }
+
+    /// Fills the catalog, then the text index (by replaying the log from where it was, or anew). May
+    /// be called again after an error.
+    ///
+    /// # Errors
+    /// [`IndexError::Store`] when the store cannot be read; searches then answer with it too.
+    pub async fn load_words(&self, store: Arc<dyn Store>) -> Result<(), IndexError> {
+        let _no_check = self.pass.read().await;
         *self.store.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
             Some(Arc::downgrade(&store));
+        let loaded = async {
+            self.load_catalog(store.as_ref()).await?;
+            let is_ready = self.progress.borrow().text == TextProgress::Ready;
+            if is_ready { Ok(()) } else { self.recover_text(store.as_ref()).await }
+        };
+        self.noted(loaded).await
+    }
+
+    /// Fills the catalog, then the rows of `space`, in place of those of another one. May be called
+    /// again, after an error or with another space, but not beside itself.
+    ///
+    /// # Errors
+    /// As [`Self::load_words`].
+    pub async fn load_vectors(
+        &self,
+        store: Arc<dyn Store>,
+        space: SpaceId,
+    ) -> Result<(), IndexError> {
+        let _no_check = self.pass.read().await;
+        let loaded = async {
+            self.load_catalog(store.as_ref()).await?;
+            let is_loaded = self.progress.borrow().vectors == VectorProgress::Ready(space);
+            if is_loaded { Ok(()) } else { self.load_rows(store.as_ref(), space).await }
+        };
+        self.noted(loaded).await
+    }
+
+    /// Carries out a load; if it fails, searches that wait for it are told.
+    async fn noted(
+        &self,
+        load: impl Future<Output = Result<(), IndexError>>,
+    ) -> Result<(), IndexError> {
         self.report_progress(|progress| progress.failed = None);
-        let loaded = self.load_all(store.as_ref(), space).await;
-        self.report_progress(|progress| progress.failed = loaded.as_ref().err().cloned());
+        let loaded = load.await;
+        if let Err(error) = &loaded {
+            self.report_progress(|progress| progress.failed = Some(error.clone()));
+        }
         loaded
     }
 
-    async fn load_all(&self, store: &dyn Store, space: Option<SpaceId>) -> Result<(), IndexError> {
-        if !self.progress.borrow().catalog {
-            self.load_catalog(store).await?;
-        }
-        let text = async {
-            let is_ready = self.progress.borrow().text == TextProgress::Ready;
-            if is_ready { Ok(()) } else { self.recover_text(store).await }
-        };
-        let vectors = async {
-            let is_loaded = self.progress.borrow().vectors == VectorProgress::of(space);
-            if is_loaded { Ok(()) } else { self.load_vectors(store, space).await }
-        };
-        // Neither waits for the other, and a failure of one does not stop the other.
-        let (text, vectors) = futures::future::join(text, vectors).await;
-        text.and(vectors)
-    }
-
     async fn load_catalog(&self, store: &dyn Store) -> Result<(), IndexError> {
+        let _alone = self.catalog_load.lock().await;
+        if self.progress.borrow().catalog {
+            return Ok(());
+        }
         let snapshot = store.snapshot().await?;
         let mut after = None;
         while let Some(page) = next_page(snapshot.as_ref(), &mut after).await? {
@@ -70,31 +107,25 @@ impl EmbeddedIndex {
         Ok(())
     }
 
-    async fn load_vectors(
-        &self,
-        store: &dyn Store,
-        space: Option<SpaceId>,
-    ) -> Result<(), IndexError> {
+    async fn load_rows(&self, store: &dyn Store, space: SpaceId) -> Result<(), IndexError> {
         self.report_progress(|progress| progress.vectors = VectorProgress::Loading);
-        if let Some(space) = space {
+        self.on_thread("vector", move |shared| {
+            shared.vectors.begin(space, &shared.read().catalog);
+        })
+        .await?;
+        let snapshot = store.snapshot().await?;
+        let mut after = None;
+        loop {
+            let page = snapshot.scan_vectors(space, after, SCAN_PAGE).await?;
+            let Some((last, _)) = page.last() else { break };
+            after = Some(*last);
             self.on_thread("vector", move |shared| {
-                shared.vectors.begin(space, &shared.read().catalog);
+                shared.vectors.load(&shared.read().catalog, &page);
             })
             .await?;
-            let snapshot = store.snapshot().await?;
-            let mut after = None;
-            loop {
-                let page = snapshot.scan_vectors(space, after, SCAN_PAGE).await?;
-                let Some((last, _)) = page.last() else { break };
-                after = Some(*last);
-                self.on_thread("vector", move |shared| {
-                    shared.vectors.load(&shared.read().catalog, &page);
-                })
-                .await?;
-            }
-            self.shared.vectors.end_pass();
         }
-        self.report_progress(|progress| progress.vectors = VectorProgress::of(space));
+        self.shared.vectors.end_pass();
+        self.report_progress(|progress| progress.vectors = VectorProgress::Ready(space));
         tracing::debug!("vectors loaded");
         Ok(())
     }

@@ -54,8 +54,10 @@ pub struct IndexSettings {
 pub struct EmbeddedIndex {
     shared: Arc<Shared>,
     progress: watch::Sender<Progress>,
-    /// A load and a check do not run at the same time.
-    pass: tokio::sync::Mutex<()>,
+    /// Loads share it, a check has it alone.
+    pass: tokio::sync::RwLock<()>,
+    /// Both loads need the catalog; the first of them fills it.
+    catalog_load: tokio::sync::Mutex<()>,
     /// Where the truth is, once it was loaded from there. Weak: the store owns its listener.
     store: Mutex<Option<Weak<dyn Store>>>,
 }
@@ -86,17 +88,8 @@ enum VectorProgress {
     /// Rows are being read.
     #[default]
     Loading,
-    /// There is no space to read rows of.
-    NoSpace,
     /// All rows of this space are here.
     Ready(SpaceId),
-}
-
-impl VectorProgress {
-    /// Where loading the rows of `space` ends.
-    fn of(space: Option<SpaceId>) -> Self {
-        space.map_or(Self::NoSpace, Self::Ready)
-    }
 }
 
 impl Default for IndexSettings {
@@ -137,7 +130,8 @@ impl EmbeddedIndex {
         Arc::new(Self {
             shared: Arc::new(shared),
             progress: watch::Sender::default(),
-            pass: tokio::sync::Mutex::default(),
+            pass: tokio::sync::RwLock::default(),
+            catalog_load: tokio::sync::Mutex::default(),
             store: Mutex::default(),
         })
     }

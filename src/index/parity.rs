@@ -47,7 +47,7 @@ impl EmbeddedIndex {
         &self,
         snapshot: &Arc<dyn Snapshot>,
     ) -> Result<ParityReport, IndexError> {
-        let _alone = self.pass.lock().await;
+        let _alone = self.pass.write().await;
         let progress = self.progress.borrow().clone();
         if !progress.catalog {
             return Err(IndexError::NotReady("text"));
@@ -55,7 +55,7 @@ impl EmbeddedIndex {
         self.recover_lost_text(progress.text).await?;
         let space = match progress.vectors {
             VectorProgress::Ready(space) => Some(space),
-            VectorProgress::Loading | VectorProgress::NoSpace => None,
+            VectorProgress::Loading => None,
         };
         let mut report = ParityReport::default();
         let suspects = self.suspects(snapshot.as_ref(), space, &mut report).await?;

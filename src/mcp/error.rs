@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 
 use super::args::InvalidArgument;
 use super::hello::Refused;
-use crate::ports::StoreError;
+use crate::ports::{BackupError, StoreError};
 use crate::service::ServiceError;
 
 /// The peer may not do this (free for servers: the protocol's own codes end at -32020).
@@ -75,11 +75,12 @@ pub(super) fn resource_not_found(uri: &str) -> ErrorData {
 fn is_ours(error: &ServiceError) -> bool {
     match error {
         ServiceError::Store(StoreError::SupersedesMissing(_))
+        | ServiceError::Backup(BackupError::Exists(_) | BackupError::Running)
         | ServiceError::Invalid { .. }
         | ServiceError::NotFound { .. }
         | ServiceError::Ambiguous { .. }
         | ServiceError::NotReadable { .. }
         | ServiceError::NotWritable { .. } => false,
-        ServiceError::Store(_) | ServiceError::Index(_) => true,
+        ServiceError::Store(_) | ServiceError::Backup(_) | ServiceError::Index(_) => true,
     }
 }

@@ -1,7 +1,7 @@
 //! Why a use case could not do what it was asked.
 
 use crate::domain::id::MemoryId;
-use crate::ports::{IndexError, StoreError};
+use crate::ports::{BackupError, IndexError, StoreError};
 
 /// Its text is meant for the caller: it names the argument and says what was expected.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,9 @@ pub enum ServiceError {
     /// The store failed; nothing was written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A backup could not be made.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// The indexes failed.
     #[error(transparent)]
     Index(#[from] IndexError),

@@ -56,6 +56,10 @@ pub enum ForgetAnswer {
         receipt: Forgotten,
         /// References that mean nothing the caller may read.
         missing: Vec<String>,
+        /// Names of the backups that were made while one of them existed.
+        backups: Vec<String>,
+        /// Why the backups are not known, if they are not.
+        backups_unknown: Option<String>,
     },
 }
 
@@ -116,7 +120,7 @@ impl Service {
         let unknown = missing.first().cloned();
         match unknown.or_else(|| receipt.missing.first().map(ToString::to_string)) {
             Some(reference) if receipt.ids.is_empty() => Err(ServiceError::NotFound { reference }),
-            _ => Ok(ForgetAnswer::Receipt { receipt, missing }),
+            _ => Ok(self.receipt(receipt, missing).await),
         }
     }
 
@@ -142,7 +146,7 @@ impl Service {
             Some(confirm) if confirm.trim() == token => {
                 let ids = matching.iter().map(|memory| memory.id).collect();
                 let receipt = self.carry_out(caller, ids, request).await?;
-                Ok(ForgetAnswer::Receipt { receipt, missing: Vec::new() })
+                Ok(self.receipt(receipt, Vec::new()).await)
             }
             Some(confirm) => {
                 // A call that is sent again after its answer was lost finds its set gone; the store
@@ -150,7 +154,7 @@ impl Service {
                 if request.is_some() {
                     let receipt = self.carry_out(caller, Vec::new(), request).await?;
                     if !receipt.ids.is_empty() {
-                        return Ok(ForgetAnswer::Receipt { receipt, missing: Vec::new() });
+                        return Ok(self.receipt(receipt, Vec::new()).await);
                     }
                 }
                 Err(ServiceError::invalid(
@@ -163,6 +167,16 @@ impl Service {
                 ))
             }
         }
+    }
+
+    /// The receipt, with the backups that may still hold what is forgotten.
+    async fn receipt(&self, receipt: Forgotten, missing: Vec<String>) -> ForgetAnswer {
+        let (backups, backups_unknown) = match self.backups_holding(&receipt).await {
+            Ok(backups) => (backups, None),
+            // What is forgotten is forgotten; only this is not known.
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        ForgetAnswer::Receipt { receipt, missing, backups, backups_unknown }
     }
 
     /// Every writable memory that matches, oldest first.

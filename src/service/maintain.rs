@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Service, ServiceError};
 use crate::domain::change::VectorsFor;
-use crate::domain::embedding::{Embedded, SpaceId};
+use crate::domain::embedding::{Embedded, Vector};
 use crate::domain::id::MemoryId;
 use crate::domain::limits::EMBED_BATCH_MAX;
 use crate::domain::memory::Memory;
@@ -23,17 +23,6 @@ pub struct BacklogRound {
 }
 
 impl Service {
-    /// Makes or finds the space of the model; until it is known, memories are stored without vectors.
-    ///
-    /// # Errors
-    /// Whatever the store says.
-    pub async fn open_space(&self) -> Result<Option<SpaceId>, StoreError> {
-        let Some(embedder) = &self.embedder else { return Ok(None) };
-        let Some(identity) = embedder.identity() else { return Ok(None) };
-        let space = self.store.space(identity, Vec::new(), self.clock.now()).await?;
-        Ok(Some(*self.space.get_or_init(|| space)))
-    }
-
     /// Waits until a memory was stored without vectors.
     pub async fn backlog_grew(&self) {
         self.backlog.notified().await;
@@ -48,22 +37,26 @@ impl Service {
         &self,
         failed: &mut HashSet<MemoryId>,
     ) -> Result<BacklogRound, BacklogError> {
-        let (Some(embedder), Some(space)) = (&self.embedder, self.space.get().copied()) else {
+        let (Some(embedder), Some(open)) = (&self.embedder, self.meaning.open()) else {
             return Ok(BacklogRound::default());
         };
         let snapshot = self.store.snapshot().await?;
-        let waiting = snapshot.without_vectors(space, EMBED_BATCH_MAX + failed.len()).await?;
+        let waiting = snapshot.without_vectors(open.id, EMBED_BATCH_MAX + failed.len()).await?;
         let ids: Vec<MemoryId> =
             waiting.into_iter().filter(|id| !failed.contains(id)).take(EMBED_BATCH_MAX).collect();
         let has_more = ids.len() == EMBED_BATCH_MAX;
-        let mut ready = Vec::with_capacity(ids.len());
-        for memory in snapshot.memories(ids).await?.into_iter().flatten() {
-            match embed(embedder, space, &memory).await {
-                Ok(vectors) => ready.push(vectors),
-                Err(EmbedError::Failed(_)) => {
+        let memories: Vec<Memory> = snapshot.memories(ids).await?.into_iter().flatten().collect();
+        let mut ready = Vec::with_capacity(memories.len());
+        for (memory, chunks) in memories.iter().zip(embed(embedder.as_ref(), &memories).await?) {
+            match chunks {
+                Some(chunks) => ready.push(VectorsFor {
+                    id: memory.id,
+                    version: memory.version,
+                    embedded: Embedded { space: open.id, chunks },
+                }),
+                None => {
                     failed.insert(memory.id);
                 }
-                Err(error) => return Err(error.into()),
             }
         }
         let n_embedded = if ready.is_empty() {
@@ -71,6 +64,9 @@ impl Service {
         } else {
             self.store.attach_vectors(ready, self.clock.now()).await?
         };
+        if !has_more {
+            self.settle(&open).await?;
+        }
         Ok(BacklogRound { n_embedded, n_failed: failed.len(), has_more })
     }
 
@@ -94,17 +90,27 @@ pub enum BacklogError {
     Store(#[from] StoreError),
 }
 
+/// The vectors of each text, `None` for one that the model refuses.
 async fn embed(
-    embedder: &Arc<dyn Embedder>,
-    space: SpaceId,
-    memory: &Memory,
-) -> Result<VectorsFor, EmbedError> {
-    let chunks = embedder
-        .embed_documents(vec![Arc::clone(&memory.content)])
-        .await?
-        .into_iter()
-        .next()
-        .filter(|chunks| !chunks.is_empty())
-        .ok_or_else(|| EmbedError::Failed("the model gave no vector".to_owned()))?;
-    Ok(VectorsFor { id: memory.id, version: memory.version, embedded: Embedded { space, chunks } })
+    embedder: &dyn Embedder,
+    memories: &[Memory],
+) -> Result<Vec<Option<Vec<Vector>>>, EmbedError> {
+    let texts = |memories: &[Memory]| memories.iter().map(|m| Arc::clone(&m.content)).collect();
+    let kept = |chunks: Vec<Vector>| Some(chunks).filter(|chunks| !chunks.is_empty());
+    match embedder.embed_backlog(texts(memories)).await {
+        Ok(all) => Ok(all.into_iter().map(kept).collect()),
+        // One of them is to blame.
+        Err(EmbedError::Failed(_)) => {
+            let mut all = Vec::with_capacity(memories.len());
+            for memory in memories {
+                all.push(match embedder.embed_backlog(texts(std::slice::from_ref(memory))).await {
+                    Ok(vectors) => vectors.into_iter().next().and_then(kept),
+                    Err(EmbedError::Failed(_)) => None,
+                    Err(error) => return Err(error),
+                });
+            }
+            Ok(all)
+        }
+        Err(error) => Err(error),
+    }
 }

@@ -3,10 +3,12 @@
 //! A use case reads the clock once, checks what the caller may do, and reaches the outside through
 //! the ports alone. What is answered about a memory comes from one snapshot a call.
 
+pub mod backup;
 pub mod forget;
 pub mod get;
 pub mod list;
 pub mod maintain;
+pub mod meaning;
 pub mod recall;
 pub mod remember;
 pub mod restore;
@@ -23,7 +25,7 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -32,15 +34,16 @@ use jiff::tz::TimeZone;
 pub use error::ServiceError;
 
 use crate::domain::decay::DecayPolicy;
-use crate::domain::embedding::SpaceId;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
-use crate::ports::{Candidates, Clock, Embedder, Ids, Meter, Store};
+use crate::ports::{Backups, Candidates, Clock, Embedder, Ids, Meter, Store};
 
 /// What the composition root hands in.
 pub struct Ports {
     /// The one truth.
     pub store: Arc<dyn Store>,
+    /// Its backups.
+    pub backups: Arc<dyn Backups>,
     /// The search arms.
     pub candidates: Arc<dyn Candidates>,
     /// The model; `None`: meaning is switched off.
@@ -72,6 +75,8 @@ pub struct Settings {
     pub agent_grace: Duration,
     /// Time until the content of a forgotten memory is deleted at the latest.
     pub erase_within: Duration,
+    /// Backups on schedule.
+    pub backup: backup::BackupPolicy,
     /// The zone of calendar questions of callers that name none.
     pub zone: TimeZone,
 }
@@ -79,16 +84,18 @@ pub struct Settings {
 /// The use cases.
 pub struct Service {
     store: Arc<dyn Store>,
+    backups: Arc<dyn Backups>,
     candidates: Arc<dyn Candidates>,
     embedder: Option<Arc<dyn Embedder>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     meter: Arc<dyn Meter>,
     settings: RwLock<Arc<Settings>>,
-    space: OnceLock<SpaceId>,
+    meaning: meaning::Meaning,
     usage: usage::UsageBuffer,
     backlog: tokio::sync::Notify,
     health: status::Health,
+    backup_trouble: backup::BackupTrouble,
     started_at: Timestamp,
 }
 
@@ -99,16 +106,18 @@ impl Service {
         let started_at = ports.clock.now();
         Self {
             store: ports.store,
+            backups: ports.backups,
             candidates: ports.candidates,
             embedder: ports.embedder,
             clock: ports.clock,
             ids: ports.ids,
             meter: ports.meter,
             settings: RwLock::new(Arc::new(settings)),
-            space: OnceLock::new(),
+            meaning: meaning::Meaning::default(),
             usage: usage::UsageBuffer::default(),
             backlog: tokio::sync::Notify::new(),
             health: status::Health::default(),
+            backup_trouble: backup::BackupTrouble::default(),
             started_at,
         }
     }

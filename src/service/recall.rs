@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::time::{Instant, timeout_at};
 
+use super::meaning::OpenSpace;
 use super::scope::Scope;
 use super::{Service, ServiceError, Settings, cursor};
 use crate::domain::budget::tokens_estimate;
@@ -20,11 +21,12 @@ use crate::domain::identity::Caller;
 use crate::domain::limits::{
     HIT_CHARS_MAX, HIT_TOKENS_OVERHEAD, QUERY_BYTES_MAX, RANKED_RECORDS_MAX, RECALL_TOKENS_MAX,
     RECALL_TOKENS_MIN, SEARCH_LIMIT_MAX, TEXT_CANDIDATES_MAX, VECTOR_CANDIDATES_MAX,
+    VECTORS_WAIT_MAX,
 };
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::{
-    Candidate, Fused, Hit, Question, Ranking, VectorArm, View, fuse, rank,
+    Candidate, Fused, Hit, Question, Ranking, Reader, VectorArm, View, fuse, rank,
 };
 use crate::domain::search::{TextCandidates, VectorCandidates};
 use crate::ports::{Measured, Snapshot};
@@ -113,17 +115,17 @@ impl Service {
         }
         let snapshot = self.store.snapshot().await?;
         let filter = self.filter(caller, &snapshot, &request.scope).await?;
+        let space = self.space_in_time().await;
+        let space = space.as_deref();
+        let reader = space.map_or_else(Reader::default, OpenSpace::reader);
         let latin_min = settings.ranking.question_latin_min;
-        let meaning = self.query_vector(query, &question, latin_min, deadline);
+        let meaning = self.query_vector(space, (query, &question), latin_min, deadline);
         let found = self.candidates(&snapshot, &question, &filter, meaning, deadline).await?;
         let zone = request.zone.as_ref().unwrap_or(&settings.zone);
         let mut fused = fuse(
             &question,
             &found.text,
-            found
-                .vector
-                .as_ref()
-                .map(|candidates| VectorArm { candidates, languages: self.languages() }),
+            found.vector.as_ref().map(|candidates| VectorArm { candidates, reader }),
             &settings.ranking,
             zone,
         );
@@ -132,11 +134,11 @@ impl Service {
         let view = View {
             now,
             weights: &weights(caller, &memories),
-            languages: self.languages(),
+            reader,
             ranking: &settings.ranking,
             decay: &settings.decay,
         };
-        let ranking = self.rank(&snapshot, &question, (&fused, &memories), &view).await?;
+        let ranking = self.rank(&snapshot, space, &question, (&fused, &memories), &view).await?;
         let (hits, next_cursor) = self.cut(&page, &question, &ranking, (&fused, &memories), now);
         self.note_returned(caller, hits.iter().map(|hit| hit.memory.id), now);
         let elapsed = self.clock.monotonic().saturating_sub(started);
@@ -191,11 +193,17 @@ impl Service {
         Ok(found)
     }
 
+    /// The space in use; while the model is being asked what it is, the search waits for it a little.
+    async fn space_in_time(&self) -> Option<Arc<OpenSpace>> {
+        self.embedder.as_ref()?;
+        tokio::time::timeout(VECTORS_WAIT_MAX, self.meaning.opened()).await.ok().flatten()
+    }
+
     /// The vector of the question, or why there is none.
     async fn query_vector(
         &self,
-        query: &str,
-        question: &Question,
+        space: Option<&OpenSpace>,
+        (query, question): (&str, &Question),
         latin_min: f32,
         deadline: Instant,
     ) -> Result<(SpaceId, Vector), String> {
@@ -203,32 +211,31 @@ impl Service {
         if question.terms.clauses.iter().all(Vec::is_empty) {
             return Err("there is nothing to embed".to_owned());
         }
-        let space = self.space.get().copied().ok_or("the embedding space is not open yet")?;
-        if self.languages() == Languages::Latin && question.latin_share < latin_min {
+        let space = space.ok_or_else(|| self.meaning.trouble())?;
+        if let Some(pass) = self.reembedding() {
+            return Err(format!("{pass}; until then search is by words"));
+        }
+        if space.model.languages == Languages::Latin && question.latin_share < latin_min {
             return Err("the model reads Latin script only; this was searched by words".to_owned());
         }
         match timeout_at(deadline, embedder.embed_query(Arc::from(query))).await {
-            Ok(Ok(vector)) => Ok((space, vector)),
+            Ok(Ok(vector)) => Ok((space.id, vector)),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("the model did not answer within the deadline".to_owned()),
         }
     }
 
-    fn languages(&self) -> Languages {
-        let identity = self.embedder.as_ref().and_then(|embedder| embedder.identity());
-        identity.map_or(Languages::All, |identity| identity.languages)
-    }
-
     async fn rank(
         &self,
         snapshot: &Arc<dyn Snapshot>,
+        space: Option<&OpenSpace>,
         question: &Question,
         (fused, memories): (&[Fused], &[Memory]),
         view: &View<'_>,
     ) -> Result<Ranking, ServiceError> {
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
-        let vectors = match self.space.get() {
-            Some(space) => snapshot.vectors(*space, ids).await?,
+        let vectors = match space.filter(|space| space.is_complete()) {
+            Some(space) => snapshot.vectors(space.id, ids).await?,
             None => vec![Vec::new(); memories.len()],
         };
         let candidates: Vec<Candidate<'_>> = fused
@@ -292,7 +299,7 @@ impl Service {
     }
 
     fn chunk_range(&self, memory: &Memory, chunk: u32) -> Option<Range<usize>> {
-        let tokens_max = self.embedder.as_ref()?.identity()?.tokens_max;
+        let tokens_max = self.meaning.open()?.model.tokens_max;
         chunks(&memory.content, tokens_max).into_iter().nth(chunk as usize)
     }
 }

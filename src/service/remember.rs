@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tokio::time::{Instant, timeout_at};
 
 use super::redaction::Redactor;
 use super::{Service, ServiceError};
@@ -61,7 +62,7 @@ pub struct Kept {
     pub namespace: Namespace,
     /// Stored, deduplicated, superseded or forgotten.
     pub status: StoreStatus,
-    /// Whether it can be found by meaning already.
+    /// Whether its vector is stored too.
     pub embedded: bool,
     /// Names of the redaction rules that hit.
     pub redacted: Vec<&'static str>,
@@ -197,17 +198,14 @@ impl Service {
 
     /// The vectors of each text, where they are ready within `store_wait`; the others come later.
     pub(super) async fn embed_in_time(&self, texts: Vec<Arc<str>>) -> Vec<Option<Embedded>> {
-        let (Some(embedder), Some(space)) = (&self.embedder, self.space.get().copied()) else {
-            return vec![None; texts.len()];
-        };
-        let wait = self.settings().store_wait;
+        let Some(embedder) = &self.embedder else { return vec![None; texts.len()] };
+        let ready_by = Instant::now() + self.settings().store_wait;
+        let opened = timeout_at(ready_by, self.meaning.opened()).await.ok().flatten();
+        let Some(space) = opened.map(|open| open.id) else { return vec![None; texts.len()] };
         let each = texts.into_iter().map(|text| async move {
-            let chunks = tokio::time::timeout(wait, embedder.embed_documents(vec![text]))
-                .await
-                .ok()?
-                .ok()?;
-            let chunks = chunks.into_iter().next().filter(|chunks| !chunks.is_empty())?;
-            Some(Embedded { space, chunks })
+            let chunks = timeout_at(ready_by, embedder.embed_documents(vec![text]));
+            let chunks = chunks.await.ok()?.ok()?.into_iter().next()?;
+            (!chunks.is_empty()).then_some(Embedded { space, chunks })
         });
         futures::future::join_all(each).await
     }

@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 
 use super::Service;
+use super::backup::BackupReport;
+use super::meaning::Reembedding;
 use crate::domain::embedding::{Languages, ModelIdentity};
 use crate::ports::{EmbedderReport, IndexReport, ParityReport, StoreError, StoreReport};
 
@@ -22,12 +24,16 @@ pub struct StatusReport {
     pub parts: Vec<PartStatus>,
     /// The store; `None` if it could not answer.
     pub store: Option<StoreReport>,
+    /// Its backups.
+    pub backup: BackupReport,
     /// The indexes.
     pub index: IndexReport,
     /// The model.
     pub model: Option<ModelIdentity>,
     /// Its queue.
     pub embedder: Option<EmbedderReport>,
+    /// The pass that fills the space of a new model, while it is under way.
+    pub reembedding: Option<Reembedding>,
     /// The last comparison of the indexes with the store.
     pub comparison: Option<Comparison>,
     /// Counters by name.
@@ -61,7 +67,7 @@ pub struct Comparison {
 /// One part of the daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartStatus {
-    /// `store`, `text`, `vectors` or `model`.
+    /// `store`, `backup`, `text`, `vectors` or `model`.
     pub name: &'static str,
     /// How it is.
     pub state: PartState,
@@ -136,8 +142,20 @@ impl Service {
             Ok(report) => report.trouble.clone(),
             Err(error) => Some(StoreError::to_string(error)),
         };
+        let (backup, backup_trouble) = self.backup_report(now).await;
+        let backup_part = match (backup_trouble, backup.next) {
+            (None, None) => {
+                off("backup", "no backup is made on schedule: `backup.every_hours` is 0")
+            }
+            (trouble, _) => self.health.state("backup", trouble, now),
+        };
         let text_trouble = (!index.text.ready).then(|| index.text.detail.clone());
-        let vector_trouble = (!index.vectors.ready).then(|| index.vectors.detail.clone());
+        let reembedding = self.reembedding();
+        let vector_trouble = match (self.meaning.open(), &reembedding) {
+            (None, _) => Some(self.meaning.trouble()),
+            (Some(_), Some(pass)) => Some(pass.to_string()),
+            (Some(_), None) => (!index.vectors.ready).then(|| index.vectors.detail.clone()),
+        };
         let [vectors, model_part] = match &embedder {
             Some(embedder) => {
                 let model_trouble = (!embedder.ready).then(|| embedder.detail.clone());
@@ -157,15 +175,18 @@ impl Service {
             now,
             parts: vec![
                 self.health.state("store", store_trouble, now),
+                backup_part,
                 self.health.state("text", text_trouble, now),
                 vectors,
                 model_part,
             ],
             notes: notes(model.as_ref(), &index),
             store: store.ok(),
+            backup,
             index,
             model,
             embedder,
+            reembedding,
             comparison: self.health.comparison().clone(),
             counters: self.meter.snapshot(),
         }

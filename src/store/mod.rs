@@ -37,6 +37,9 @@ mod verify;
 
 mod migrations;
 
+mod backup;
+mod overlay;
+
 #[cfg(test)]
 mod tests;
 
@@ -57,6 +60,9 @@ use crate::domain::identity::Actor;
 use crate::domain::limits::SCAN_PAGE;
 use crate::ports::{CommitListener, Snapshot, Store, StoreError, StoreReport};
 
+pub use backup::{
+    Forgets, RedbBackups, RestoreError, Restored, newest_backup, restore_backup, verify_backup,
+};
 pub use migrations::FORMAT_VERSION;
 pub use open::{FILE_NAME, LOCK_NAME};
 pub use refusal::OpenError;

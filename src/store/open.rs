@@ -11,13 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use redb::{Builder, Database, DatabaseError, StorageBackend};
+use redb::{Builder, Database, StorageBackend};
 
 use super::StoreSettings;
-use super::errors::is_full;
+use super::errors::{damaged, is_full};
 use super::migrations::{self, FORMAT_VERSION, MIGRATIONS};
+use super::overlay::Overlay;
 use super::refusal::{OpenError, Refusal, catch, file_error, guarded, store_error};
 use super::reserve;
+use crate::domain::limits::PROVEN_AT_START_BYTES_MAX;
 
 /// The store in its directory.
 pub const FILE_NAME: &str = "recalld.redb";
@@ -116,7 +118,7 @@ pub(super) fn open_backend(
     Ok((Location { path, lock: Mutex::new(None) }, database))
 }
 
-fn make_private_dir(dir: &Path) -> Result<(), OpenError> {
+pub(super) fn make_private_dir(dir: &Path) -> Result<(), OpenError> {
     let existed = dir.is_dir();
     DirBuilder::new()
         .recursive(true)
@@ -131,7 +133,7 @@ fn make_private_dir(dir: &Path) -> Result<(), OpenError> {
 }
 
 /// Takes the lock on the directory and writes our process id into it.
-fn lock_dir(dir: &Path) -> Result<File, OpenError> {
+pub(super) fn lock_dir(dir: &Path) -> Result<File, OpenError> {
     let path = dir.join(LOCK_NAME);
     let mut lock = OpenOptions::new()
         .read(true)
@@ -196,19 +198,30 @@ fn create_file(
 }
 
 fn open_file(dir: &Path, path: &Path, settings: StoreSettings) -> Result<Database, OpenError> {
-    // A file that was not closed cannot be looked at without writing; redb repairs it on opening.
-    match guarded(|| builder(settings).open_read_only(path)) {
-        Ok(database) => refuse_newer(
-            path,
-            guarded_version(&database).map_err(|error| error.into_open_error(dir, path))?,
-        )?,
-        Err(Refusal::Database(DatabaseError::RepairAborted)) => {}
-        Err(error) => return Err(error.into_open_error(dir, path)),
-    }
+    look(dir, path, settings)?;
     let database = guarded(|| builder(settings).open(path))
         .map_err(|error| error.into_open_error(dir, path))?;
     bring_up_to_date(&database, path)?;
     Ok(database)
+}
+
+/// Opens the file without a trace: what is refused stays as it is. redb repairs a file that was not
+/// closed, and a file of moderate size is read through, so that damage is met here and not later.
+fn look(dir: &Path, path: &Path, settings: StoreSettings) -> Result<(), OpenError> {
+    let file = File::open(path).map_err(|source| file_error("open", path, source))?;
+    let len =
+        file.metadata().map_err(|source| file_error("read the length of", path, source))?.len();
+    if len == 0 {
+        return Err(Refusal::Store(damaged("it is empty")).into_open_error(dir, path));
+    }
+    let mut builder = builder(settings);
+    builder.set_check_integrity_on_open(len <= PROVEN_AT_START_BYTES_MAX);
+    let looked = catch(|| {
+        let overlay = Overlay::new(file, len);
+        let database = builder.create_with_backend(overlay).map_err(Refusal::Database)?;
+        migrations::stored_version(&database).map_err(Refusal::Store)
+    });
+    refuse_newer(path, looked.map_err(|error| error.into_open_error(dir, path))?)
 }
 
 fn bring_up_to_date(database: &Database, path: &Path) -> Result<(), OpenError> {
@@ -226,7 +239,7 @@ fn refuse_newer(path: &Path, found: u32) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn builder(settings: StoreSettings) -> Builder {
+pub(super) fn builder(settings: StoreSettings) -> Builder {
     let mut builder = Builder::new();
     builder.set_cache_size(settings.cache_bytes);
     builder
@@ -236,7 +249,7 @@ fn guarded_version(database: &impl redb::ReadableDatabase) -> Result<u32, Refusa
     catch(|| migrations::stored_version(database).map_err(Refusal::Store))
 }
 
-fn set_mode(path: &Path, mode: u32) -> Result<(), OpenError> {
+pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), OpenError> {
     let set = || {
         let present = path.metadata()?.permissions().mode() & 0o7777;
         if present == mode {
@@ -248,7 +261,7 @@ fn set_mode(path: &Path, mode: u32) -> Result<(), OpenError> {
 }
 
 /// Makes a new name in `dir` last.
-fn sync_dir(dir: &Path) -> Result<(), OpenError> {
+pub(super) fn sync_dir(dir: &Path) -> Result<(), OpenError> {
     File::open(dir)
         .and_then(|dir| dir.sync_all())
         .map_err(|source| file_error("write the directory", dir, source))

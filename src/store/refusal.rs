@@ -136,12 +136,17 @@ pub(super) fn guarded<T>(open: impl FnOnce() -> Result<T, DatabaseError>) -> Res
 
 /// A file that something else has altered may make redb panic when it is opened.
 pub(super) fn catch<T>(open: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
-    catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|panic| {
+    catch_text(open).unwrap_or_else(|reason| Err(Refusal::Panic(reason)))
+}
+
+/// Runs work on such a file; the error says how redb panicked.
+pub(super) fn catch_text<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic
             .downcast_ref::<String>()
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("no reason given");
-        Err(Refusal::Panic(format!("redb panicked: {text}")))
+        format!("redb panicked: {text}")
     })
 }

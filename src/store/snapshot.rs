@@ -47,6 +47,11 @@ impl RedbSnapshot {
         })
     }
 
+    /// The transaction it reads with.
+    pub(super) fn transaction(&self) -> &ReadTransaction {
+        &self.transaction
+    }
+
     /// Runs `query` off the caller's thread.
     pub(super) async fn read<T, F>(&self, query: F) -> Result<T>
     where

@@ -5,12 +5,26 @@
 //! changes. In keys a memory is its id as `u128`, a time is microseconds since the epoch, and a
 //! namespace is the number under which `namespaces` knows it.
 
-use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
+use std::result::Result as AnyResult;
+
+use redb::{Key, ReadableTable, Table, TableDefinition, Value, WriteTransaction};
 
 use crate::domain::memory::{Kind, Status};
 use crate::domain::namespace::Namespace;
 
 use super::errors::{Result, damaged};
+
+/// Does something with every table, whatever its types.
+pub(super) trait TableVisitor {
+    /// Why it stopped.
+    type Error;
+
+    /// Visits one table.
+    fn visit<K: Key + 'static, V: Value + 'static>(
+        &mut self,
+        table: TableDefinition<'static, K, V>,
+    ) -> AnyResult<(), Self::Error>;
+}
 
 macro_rules! tables {
     ($($(#[$doc:meta])* $constant:ident $field:ident: $key:ty => $value:ty;)+) => {
@@ -28,6 +42,12 @@ macro_rules! tables {
             pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self> {
                 Ok(Self { $($field: transaction.open_table($constant)?,)+ })
             }
+        }
+
+        /// Visits the definition of every table.
+        pub(super) fn visit_tables<V: TableVisitor>(visitor: &mut V) -> AnyResult<(), V::Error> {
+            $(visitor.visit($constant)?;)+
+            Ok(())
         }
     };
 }
@@ -83,6 +103,9 @@ tables! {
     FORGOTTEN_VERSIONS forgotten_versions: (u128, u64) => &'static [u8];
     /// (when its content must be erased, forgotten memory).
     ERASURES erasures: (i64, u128) => ();
+
+    /// Time of a backup to where it is. Older files do not have this table.
+    BACKUPS backups: i64 => &'static [u8];
 }
 
 /// Version of the stored format.

@@ -2,6 +2,7 @@
 
 mod fixture;
 
+mod backups;
 mod format;
 mod opening;
 mod room;

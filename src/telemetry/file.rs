@@ -158,14 +158,14 @@ impl Open {
 
     /// Whether it still is what its name leads to.
     fn is_in_place(&self) -> bool {
-        fs::symlink_metadata(self.settings.path())
-            .is_ok_and(|found| (found.dev(), found.ino()) == self.id)
+        fs::metadata(self.settings.path()).is_ok_and(|found| (found.dev(), found.ino()) == self.id)
     }
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
         if let Err(error) = self.file.write_all(line) {
-            // The part of the line that went in must not run into the next one.
-            self.file.set_len(self.n_bytes)?;
+            // The part of the line that went in must not run into the next one. Where that cannot be
+            // helped (a device, a pipe), the error that counts is still the first.
+            let _is_cut = self.file.set_len(self.n_bytes).is_ok();
             return Err(error);
         }
         self.n_bytes += line.len() as u64;

@@ -34,6 +34,18 @@ pub struct LogSettings {
     pub file: Option<FileSettings>,
 }
 
+impl LogSettings {
+    /// Whether the file can be opened. Blocks as long as its disk does.
+    ///
+    /// # Errors
+    /// [`TelemetryError::File`] if not.
+    pub fn check_file(&self) -> Result<(), TelemetryError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let opened = file.open().map(drop);
+        opened.map_err(|error| TelemetryError::File { path: file.path(), error })
+    }
+}
+
 /// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
@@ -73,16 +85,13 @@ pub struct Log {
 pub struct LogWorker(#[expect(dead_code, reason = "it is held for its drop")] WorkerGuard);
 
 impl Log {
-    /// Puts other settings in force, all or none: the filter and the file. The form of the lines on
-    /// stderr stays. Also opens the file anew.
+    /// Puts other settings in force: the filter and the file, which is opened anew. The form of the
+    /// lines on stderr stays.
     ///
     /// # Errors
-    /// [`TelemetryError::Filter`] and [`TelemetryError::File`].
+    /// [`TelemetryError::Filter`]; nothing is changed then.
     pub fn apply(&self, settings: &LogSettings) -> Result<(), TelemetryError> {
         let filter = filter(&settings.directives)?;
-        if let Some(file) = &settings.file {
-            file.open().map_err(|error| TelemetryError::File { path: file.path(), error })?;
-        }
         self.filter.reload(filter).map_err(|error| TelemetryError::Filter {
             directives: settings.directives.clone(),
             reason: error.to_string(),

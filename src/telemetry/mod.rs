@@ -10,7 +10,9 @@ mod fold;
 mod histogram;
 mod journal;
 mod logging;
+mod panics;
 
 pub use counters::Counters;
 pub use file::FileSettings;
 pub use logging::{Log, LogSettings, LogWorker, TelemetryError, install};
+pub use panics::log_panics;

@@ -57,6 +57,11 @@ impl Home {
     /// Gives the daemons that start from now on this configuration file.
     pub fn configure(&mut self, config: &str) {
         config.clone_into(&mut self.config);
+        self.rewrite(config);
+    }
+
+    /// Puts another text into the configuration file.
+    pub fn rewrite(&self, config: &str) {
         fs::write(self.path("config.toml"), config).unwrap();
     }
 

@@ -66,10 +66,10 @@ async fn the_person_and_nobody_else_brings_back_what_an_agent_forgot() {
     assert!(refused.is_err(), "{refused:?}");
     assert_gone(&home, &id, "vermilion").await;
 
-    let restored = home.run(&["restore", &id]);
+    let restored = home.run(&["unforget", &id]);
     assert!(restored.status.success(), "{restored:?}");
     assert_eq!(agent.recall("vermilion").await, ["The umbrella is vermilion"]);
-    assert!(!home.run(&["restore", &id]).status.success(), "it is not forgotten any more");
+    assert!(!home.run(&["unforget", &id]).status.success(), "it is not forgotten any more");
 }
 
 #[tokio::test]

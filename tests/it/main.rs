@@ -13,6 +13,7 @@
     reason = "test code: a failure is a panic, and a skipped test says so loudly"
 )]
 
+mod backup;
 mod bridge;
 mod commands;
 mod daemon;
@@ -22,10 +23,12 @@ mod full;
 mod inspector;
 mod kill;
 mod lifecycle;
+mod logs;
 mod random;
 mod readme;
 mod rebuild;
 mod recall;
+mod reembed;
 mod reload;
 mod rough;
 mod scenarios;
@@ -33,6 +36,8 @@ mod sdk;
 mod secrets;
 mod skip;
 mod socket;
+mod supervised;
 mod tidy;
 mod unconnected;
+mod units;
 mod watch;

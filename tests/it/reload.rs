@@ -7,10 +7,6 @@ use serde_json::{Value, json};
 
 use crate::daemon::{Home, eventually};
 
-fn rewrite(home: &Home, config: &str) {
-    fs::write(home.path("config.toml"), config).unwrap();
-}
-
 async fn status(home: &Home) -> Value {
     home.owner().await.must("memory_status", json!({})).await
 }
@@ -33,7 +29,7 @@ async fn a_reload_changes_what_it_can_and_names_what_needs_a_restart() {
         agent.store(&format!("The train to town number {number} leaves at {number} o'clock")).await;
     }
     assert_eq!(agent.recall("train to town").await.len(), 4);
-    rewrite(&home, "[recall]\nlimit = 2\n[store]\ncache_mb = 32\n");
+    home.rewrite("[recall]\nlimit = 2\n[store]\ncache_mb = 32\n");
     let output = home.run(&["reload"]);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -43,7 +39,7 @@ async fn a_reload_changes_what_it_can_and_names_what_needs_a_restart() {
     assert_eq!(agent.recall("train to town").await.len(), 2, "also on an open connection");
     assert_eq!(status(&home).await["config"]["needs_restart"], json!(["store.cache_mb"]));
     // What is put back needs none.
-    rewrite(&home, "[recall]\nlimit = 2\n");
+    home.rewrite("[recall]\nlimit = 2\n");
     let answer: Value = serde_json::from_slice(&home.run(&["--json", "reload"]).stdout).unwrap();
     assert_eq!(answer, json!({ "generation": 3 }));
 }
@@ -55,7 +51,7 @@ async fn a_bad_file_changes_nothing_and_every_problem_is_told() {
     let agent = home.agent("a").await;
     agent.store("The first train leaves at six").await;
     agent.store("The last train leaves at midnight").await;
-    rewrite(&home, "[recall]\nlimit = 5\ndeadline_ms = 1\n[log]\nlevel = \"inof\"\n");
+    home.rewrite("[recall]\nlimit = 5\ndeadline_ms = 1\n[log]\nlevel = \"inof\"\n");
     // The command reads the same file for the place of the socket, and tells the same of it.
     let output = home.run(&["reload"]);
     let printed = String::from_utf8_lossy(&output.stderr);
@@ -71,7 +67,7 @@ async fn a_bad_file_changes_nothing_and_every_problem_is_told() {
     assert_eq!(told["config"]["generation"], 1);
     assert_eq!(part(&told, "config")["state"], "degraded");
     assert!(part(&told, "config")["because"].as_str().unwrap().contains("recall.deadline_ms"));
-    rewrite(&home, "[recall]\nlimit = 5\n");
+    home.rewrite("[recall]\nlimit = 5\n");
     assert!(home.run(&["reload"]).status.success());
     assert_eq!(agent.recall("train leaves").await.len(), 2);
     assert_eq!(part(&status(&home).await, "config")["state"], "ok");
@@ -88,8 +84,7 @@ async fn hup_does_the_same_and_access_and_log_level_follow() {
     let agent = home.agent("guest").await;
     agent.store("The guest may write this").await;
     assert!(!home.log().contains("DEBUG"), "{}", home.log());
-    rewrite(
-        &home,
+    home.rewrite(
         "[log]\nlevel = \"debug\"\n[[access.agents]]\nname = \"guest\"\nread = []\nwrite = []\n",
     );
     daemon.signal(Signal::HUP);

@@ -172,6 +172,11 @@ const NAMES: &[(&str, &str, &str)] = &[
         "free some space if the disk is full; else look at the log: a damaged file is replaced \
          from a backup",
     ),
+    (
+        "backup",
+        "backup",
+        "make room or mend the directory of the backups (`backup.dir`), then `recalld backup`",
+    ),
     ("text", "index of words", "wait until it is loaded or built anew; everything stored is kept"),
     ("vectors", "index of meaning", "wait until it is loaded; search by words works meanwhile"),
     ("model", "model", "see `embed.model` in the configuration; search by words works meanwhile"),

@@ -18,7 +18,7 @@ use super::demo::wait_for_vectors;
 use super::session::{CliError, call_on};
 use super::trial::{Trial, stop};
 use crate::clock::SystemClock;
-use crate::domain::limits::RECALL_TOKENS_MAX;
+use crate::domain::limits::{EMBED_THREADS_MAX, RECALL_TOKENS_MAX};
 use crate::domain::measure::{Measures, means_by_category};
 use crate::mcp::client::Client;
 use crate::ports::Clock as _;
@@ -40,7 +40,7 @@ pub(super) async fn run(what: &EvalArguments, json: bool) -> Result<(), CliError
     for set in &sets {
         let dir = root.join(&set.name);
         std::fs::create_dir_all(&dir)?;
-        let trial = Trial::new(&dir)?;
+        let trial = Trial::new(&dir, &config(&what.model))?;
         let (daemon, owner) = trial.serve().await?;
         let report = measure(set, &trial, &owner, daemon.id()).await;
         stop(daemon).await?;
@@ -54,6 +54,13 @@ pub(super) async fn run(what: &EvalArguments, json: bool) -> Result<(), CliError
         report::print_json(&reports);
     }
     Ok(())
+}
+
+/// The machine works for nobody else: as many threads read as there are processors.
+fn config(model: &str) -> String {
+    let threads =
+        std::thread::available_parallelism().map_or(1, usize::from).min(EMBED_THREADS_MAX);
+    format!("[embed]\nmodel = {}\nthreads = {threads}\n", json!(model))
 }
 
 async fn measure(

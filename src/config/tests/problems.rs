@@ -102,7 +102,7 @@ fn an_unknown_key_names_the_nearest() {
         (
             "colour = 'blue'",
             "1:1: colour",
-            "known sections: store, embed, index, recall, decay, decay.half_life_days, forget, \
+            "known sections: store, embed, index, recall, decay, decay.half_life_days, forget, backup, \
              server, access, log",
         ),
     ] {

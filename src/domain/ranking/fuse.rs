@@ -10,6 +10,7 @@ use super::reason::Reason;
 use crate::domain::dates;
 use crate::domain::embedding::Languages;
 use crate::domain::id::MemoryId;
+use crate::domain::likeness::Likeness;
 use crate::domain::search::{Attributes, TextCandidates, TextHit, VectorCandidates, VectorHit};
 
 /// Least standard deviation of cosines: in a namespace of two or three memories the measured one
@@ -17,13 +18,29 @@ use crate::domain::search::{Attributes, TextCandidates, TextHit, VectorCandidate
 /// 0.11 to 0.15).
 const DEVIATION_MIN: f64 = 0.05;
 
-/// The answer of the vector arm, and what its model reads.
+/// What ranking must know of a model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reader {
+    /// What it reads.
+    pub languages: Languages,
+    /// How near it puts texts: all cosines are brought to one scale by it.
+    pub likeness: Likeness,
+}
+
+impl Default for Reader {
+    /// One that reads everything and whose cosines are taken as they are.
+    fn default() -> Self {
+        Self { languages: Languages::All, likeness: Likeness::REFERENCE }
+    }
+}
+
+/// The answer of the vector arm, and whose it is.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorArm<'a> {
     /// The answer.
     pub candidates: &'a VectorCandidates,
-    /// What the model reads.
-    pub languages: Languages,
+    /// The model.
+    pub reader: Reader,
 }
 
 /// A candidate with what both arms say about it.
@@ -41,8 +58,8 @@ pub struct Fused {
     pub coverage: f64,
     /// How well its day fits the dates in the question, 0.0..=1.0.
     pub date_fit: f64,
-    /// Cosine with the question, if the model can read both, less what the best of many chunks has
-    /// by chance.
+    /// Cosine with the question on the scale of [`Likeness::REFERENCE`], if the model can read both,
+    /// less what the best of many chunks has by chance.
     pub cosine: Option<f64>,
     /// Its best chunk, under the same condition.
     pub chunk: Option<u32>,
@@ -72,7 +89,7 @@ pub fn fuse(
         found.entry(hit.id).or_default().text = Some(hit);
     }
     let vector =
-        vector.filter(|arm| reads(arm.languages, question.latin_share, policy.question_latin_min));
+        vector.filter(|arm| arm.reader.reads(question.latin_share, policy.question_latin_min));
     for hit in vector.iter().flat_map(|arm| &arm.candidates.hits) {
         found.entry(hit.id).or_default().vector = Some(hit);
     }
@@ -85,14 +102,14 @@ pub fn fuse(
                 (None, None) => return None,
             };
             let seen = found.vector.zip(vector).filter(|(_, arm)| {
-                reads(arm.languages, attributes.latin_share, policy.memory_latin_min)
+                arm.reader.reads(attributes.latin_share, policy.memory_latin_min)
             });
             let mut reasons = Vec::new();
             if let Some(hit) = found.text {
                 reasons.push(Reason::Text(text_points(hit, &text.best, policy)));
             }
             if let Some((hit, arm)) = seen {
-                reasons.push(Reason::Vector(vector_points(hit, arm.candidates, policy)));
+                reasons.push(Reason::Vector(vector_points(hit, arm, policy)));
             }
             let date = dates::fit(&question.dates, attributes.event_time, zone);
             if let Some((asked, fit)) = date {
@@ -107,7 +124,7 @@ pub fn fuse(
                     .text
                     .map_or(0.0, |hit| hit.coverage.iter().copied().fold(0.0, f64::max)),
                 date_fit: date.map_or(0.0, |(_, fit)| fit),
-                cosine: seen.map(|(hit, _)| fair_cosine(hit, policy)),
+                cosine: seen.map(|(hit, arm)| fair_cosine(hit, arm.reader, policy)),
                 chunk: seen.map(|(hit, _)| hit.chunk),
             })
         })
@@ -116,11 +133,13 @@ pub fn fuse(
     fused
 }
 
-/// Whether a model can read a text with this Latin share.
-pub(super) fn reads(languages: Languages, latin_share: f32, least: f32) -> bool {
-    match languages {
-        Languages::All => true,
-        Languages::Latin => latin_share >= least,
+impl Reader {
+    /// Whether the model can read a text with this Latin share.
+    pub(super) fn reads(self, latin_share: f32, least: f32) -> bool {
+        match self.languages {
+            Languages::All => true,
+            Languages::Latin => latin_share >= least,
+        }
     }
 }
 
@@ -138,14 +157,18 @@ fn text_points(hit: &TextHit, best: &[f64], policy: &RankingPolicy) -> f64 {
     }
 }
 
-/// The cosine of the best chunk less what the best of so many has by chance.
-fn fair_cosine(hit: &VectorHit, policy: &RankingPolicy) -> f64 {
-    hit.cosine - policy.chunk_penalty * f64::from(hit.n_chunks.max(1)).ln()
+/// The cosine of the best chunk, on the common scale, less what the best of so many has by chance.
+fn fair_cosine(hit: &VectorHit, reader: Reader, policy: &RankingPolicy) -> f64 {
+    reader.likeness.on_reference(hit.cosine)
+        - policy.chunk_penalty * f64::from(hit.n_chunks.max(1)).ln()
 }
 
 /// `weight * clip(z / deviations, -1, 1)`.
-fn vector_points(hit: &VectorHit, candidates: &VectorCandidates, policy: &RankingPolicy) -> f64 {
-    let z = (fair_cosine(hit, policy) - candidates.mean) / candidates.deviation.max(DEVIATION_MIN);
+fn vector_points(hit: &VectorHit, arm: VectorArm<'_>, policy: &RankingPolicy) -> f64 {
+    let VectorArm { candidates, reader } = arm;
+    let mean = reader.likeness.on_reference(candidates.mean);
+    let deviation = reader.likeness.stretched(candidates.deviation).max(DEVIATION_MIN);
+    let z = (fair_cosine(hit, reader, policy) - mean) / deviation;
     policy.vector_weight * (z / policy.vector_deviations).clamp(-1.0, 1.0)
 }
 

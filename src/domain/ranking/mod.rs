@@ -14,7 +14,7 @@ mod rank;
 mod reason;
 mod twins;
 
-pub use fuse::{Fused, VectorArm, fuse};
+pub use fuse::{Fused, Reader, VectorArm, fuse};
 pub use policy::RankingPolicy;
 pub use question::Question;
 pub use rank::{Candidate, Hit, Ranking, View, rank};

@@ -32,7 +32,7 @@ pub struct RankingPolicy {
     pub recency_weight: f64,
     /// Rate at which recency fades: `exp(-rate * days since the event)`.
     pub recency_rate: f64,
-    /// Least cosine of near-twins, which must agree in names, numbers and negations besides.
+    /// Least cosine of near-twins (all cosines here are on the scale of the bundled model), which must agree in names, numbers and negations besides.
     pub twin_cosine: f64,
     /// Cosine up to which a vector says nothing about relevance (of the best hits of questions asked
     /// of somebody else's memories half reach 0.40, a quarter 0.46).

@@ -5,13 +5,13 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 
 use super::exact::exactness;
-use super::fuse::Fused;
+use super::fuse::{Fused, Reader};
 use super::policy::RankingPolicy;
 use super::question::Question;
 use super::reason::{Reason, score_of};
 use super::twins::collapse;
 use crate::domain::decay::{DecayPolicy, days_between};
-use crate::domain::embedding::{Languages, Vector};
+use crate::domain::embedding::Vector;
 use crate::domain::id::MemoryId;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
@@ -35,8 +35,8 @@ pub struct View<'a> {
     pub now: Timestamp,
     /// Weights of namespaces, 0.0..=1.0; one that is not listed has 1.0.
     pub weights: &'a [(Namespace, f64)],
-    /// What the model of the vectors reads.
-    pub languages: Languages,
+    /// The model of the vectors.
+    pub reader: Reader,
     /// Weights and thresholds.
     pub ranking: &'a RankingPolicy,
     /// The forgetting curve.

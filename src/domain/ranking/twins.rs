@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::fuse::reads;
 use super::rank::{Candidate, Hit, View};
 use super::reason::Reason;
 use crate::domain::dates::{self, AskedDate};
@@ -99,10 +98,11 @@ fn precedes(new: &Kept<'_>, old: &Kept<'_>) -> bool {
 fn are_twins(left: &Kept<'_>, right: &Kept<'_>, view: &View<'_>) -> bool {
     let readable = |kept: &Kept<'_>| {
         let latin_share = kept.candidate.fused.attributes.latin_share;
-        reads(view.languages, latin_share, view.ranking.memory_latin_min)
+        view.reader.reads(latin_share, view.ranking.memory_latin_min)
     };
     let near = || {
         cosine(left.candidate.vectors, right.candidate.vectors)
+            .map(|cosine| view.reader.likeness.on_reference(cosine))
             .is_some_and(|cosine| cosine >= view.ranking.twin_cosine)
     };
     left.normal == right.normal

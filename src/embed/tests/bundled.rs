@@ -7,6 +7,7 @@ use pocket_encoder::Encoder;
 use super::{assert_unit, cosine};
 use crate::domain::chunk::chunks;
 use crate::domain::embedding::{Languages, Vector};
+use crate::domain::likeness::{Likeness, PAIRS};
 use crate::embed::{Queue, bundled, start};
 use crate::ports::Embedder;
 
@@ -166,4 +167,18 @@ fn the_model_reads_every_word_of_a_text_in_some_chunk() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn the_common_scale_of_cosines_is_that_of_this_model() {
+    let model = start("bundled", 1).unwrap();
+    let (mut questions, mut answers) = (Vec::new(), Vec::new());
+    for (question, answer) in PAIRS {
+        questions.push(model.embed_query(question.into()).await.unwrap());
+        answers.push(model.embed_documents(vec![answer.into()]).await.unwrap()[0][0].clone());
+    }
+    let Likeness { unrelated, related } = Likeness::of(&questions, &answers).unwrap();
+    eprintln!("unrelated {unrelated:.4}, related {related:.4}");
+    assert!((unrelated - Likeness::REFERENCE.unrelated).abs() < 1e-3, "{unrelated}");
+    assert!((related - Likeness::REFERENCE.related).abs() < 1e-3, "{related}");
 }

@@ -22,8 +22,9 @@ use crate::ports::{
     ArmReport, Candidates, IndexError, IndexReport, Listing, Measured, Meter, ParityReport,
     Snapshot,
 };
+use crate::service::backup::BackupPolicy;
 use crate::service::{Ports, Service, Settings};
-use crate::store::{RedbStore, StoreSettings};
+use crate::store::{RedbBackups, RedbStore, StoreSettings};
 
 /// Where the clock of the tests stands.
 pub(super) const NOW: &str = "2026-03-01T12:00:00Z";
@@ -150,8 +151,11 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
     let now = NOW.parse().unwrap();
     let settings = StoreSettings { cache_bytes: 1024 * 1024 };
     let store = RedbStore::open_with_backend(InMemoryBackend::new(), settings, now).unwrap();
+    let store = Arc::new(store);
+    let backups = RedbBackups::new(store.clone(), "/dev/null/backups".into());
     let ports = Ports {
-        store: Arc::new(store),
+        store,
+        backups: Arc::new(backups),
         candidates,
         embedder: None,
         clock: Arc::new(ManualClock::at(now)),
@@ -167,6 +171,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         decay: DecayPolicy::default(),
         agent_grace: Duration::from_hours(1),
         erase_within: Duration::from_hours(2),
+        backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
         zone: TimeZone::UTC,
     };
     Arc::new(Service::new(ports, settings))

@@ -79,8 +79,12 @@ fn render(answer: &ForgetAnswer, unreadable: &[String], warnings: &[String]) -> 
         ForgetAnswer::Preview { n_matching, confirm, sample } => {
             preview(*n_matching, Some(confirm), sample, &[], warnings)
         }
-        ForgetAnswer::Receipt { receipt, missing } => {
-            self::receipt(receipt, &[missing.as_slice(), unreadable].concat(), warnings)
+        ForgetAnswer::Receipt { receipt, missing, backups, backups_unknown } => {
+            let missing = [missing.as_slice(), unreadable].concat();
+            let mut warnings = warnings.to_vec();
+            let unknown = |reason| format!("which backups still hold this is not known: {reason}");
+            warnings.extend(backups_unknown.as_ref().map(unknown));
+            self::receipt(receipt, &missing, backups, &warnings)
         }
     }
 }
@@ -111,7 +115,12 @@ fn preview(
     finish(reply, missing, warnings)
 }
 
-fn receipt(receipt: &Forgotten, missing: &[String], warnings: &[String]) -> Reply {
+fn receipt(
+    receipt: &Forgotten,
+    missing: &[String],
+    backups: &[String],
+    warnings: &[String],
+) -> Reply {
     let mut reply = Reply::default();
     let n_forgotten = receipt.ids.len();
     let ids: Vec<String> =
@@ -132,6 +141,10 @@ fn receipt(receipt: &Forgotten, missing: &[String], warnings: &[String]) -> Repl
     reply.field("forgotten", ids);
     for (name, time) in times {
         reply.field(&name, time);
+    }
+    if !backups.is_empty() {
+        reply.line(format!("still in the backups: {}", backups.join(", ")));
+        reply.field("backups", backups.to_vec());
     }
     let gone: Vec<String> = receipt.missing.iter().map(ToString::to_string).collect();
     let mut reply = finish(reply, &[missing, gone.as_slice()].concat(), warnings);

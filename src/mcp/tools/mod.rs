@@ -1,5 +1,6 @@
 //! The tools, one a file: a definition by hand and a function from arguments to a reply.
 
+mod backup;
 mod forget;
 mod get;
 mod list;
@@ -49,7 +50,12 @@ pub(super) fn all() -> &'static [Tool] {
 /// Whether there is a tool of this name for this caller.
 pub(super) fn is_for(name: &str, caller: &Caller) -> bool {
     let is_listed = all().iter().any(|tool| tool.name == name);
-    is_listed || (matches!(name, restore::NAME | reload::NAME) && caller.is_owner())
+    is_listed || (for_the_person(name) && caller.is_owner())
+}
+
+/// Tools that no list shows, since no agent can use them.
+fn for_the_person(name: &str) -> bool {
+    matches!(name, restore::NAME | backup::NAME | reload::NAME)
 }
 
 /// One call of a tool.
@@ -82,6 +88,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         forget::NAME => forget::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
+        backup::NAME => backup::run(call, arguments).await,
         reload::NAME => reload::run(call, arguments).await,
         status::NAME => status::run(call, arguments).await,
         _ => return None,

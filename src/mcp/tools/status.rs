@@ -13,6 +13,7 @@ use crate::domain::identity::Caller;
 use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
 use crate::ports::{LogReport, ParityReport};
+use crate::service::meaning::Reembedding;
 use crate::service::status::{Comparison, PartState, PartStatus, StatusReport};
 
 pub(super) const NAME: &str = "memory_status";
@@ -50,6 +51,7 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
     put(&mut facts, "now", report.now.to_string());
     put(&mut facts, "parts", report.parts.iter().map(part).collect::<Vec<_>>());
     put(&mut facts, "store", store(&report, caller));
+    put(&mut facts, "backup", backup(&report, caller));
     let index = &report.index;
     for (name, arm) in [("text", &index.text), ("vectors", &index.vectors)] {
         let mut value = JsonObject::new();
@@ -68,6 +70,9 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
         let waiting = json!({"ready": embedder.ready, "n_waiting": embedder.n_waiting});
         put(&mut facts, "embedder", waiting);
     }
+    if let Some(pass) = &report.reembedding {
+        put(&mut facts, "reembedding", reembedding(pass));
+    }
     if let Some(comparison) = &report.comparison {
         put(&mut facts, "parity", parity(comparison, caller));
     }
@@ -82,6 +87,16 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
     }
     put(&mut facts, "notes", report.notes.clone());
     facts
+}
+
+fn reembedding(pass: &Reembedding) -> Value {
+    json!({
+        "model": pass.model,
+        "n_done": pass.n_done,
+        "n_total": pass.n_total,
+        "since": pass.since.to_string(),
+        "seconds_left": pass.left.map(|left| left.as_secs()),
+    })
 }
 
 /// The last comparison of the indexes with the store; counts go over all namespaces.
@@ -115,6 +130,23 @@ fn part(part: &PartStatus) -> Value {
             "because": because,
         }),
     }
+}
+
+/// When the last backup was made and the next is due; where they lie and how large they are is for
+/// the person.
+fn backup(report: &StatusReport, caller: &Caller) -> JsonObject {
+    let mut value = JsonObject::new();
+    let backup = &report.backup;
+    put(&mut value, "last", backup.last.as_ref().map(|last| last.created_at.to_string()));
+    put(&mut value, "next", backup.next.map(|next| next.to_string()));
+    if caller.is_owner() {
+        put(&mut value, "place", backup.place.to_string_lossy());
+        put(&mut value, "n_backups", backup.n_backups);
+        put(&mut value, "last_file", backup.last.as_ref().map(|last| last.path.to_string_lossy()));
+        put(&mut value, "last_bytes", backup.last.as_ref().map(|last| last.n_bytes));
+        put(&mut value, "last_memories", backup.last.as_ref().map(|last| last.n_memories));
+    }
+    value
 }
 
 fn config(config: &ConfigReport) -> Value {

@@ -12,20 +12,22 @@ use super::model::StandIn;
 use crate::clock::{ManualClock, SeededIds};
 use crate::domain::change::RequestKey;
 use crate::domain::decay::DecayPolicy;
-use crate::domain::embedding::Languages;
+use crate::domain::embedding::{Languages, SpaceNote};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::{Access, Actor, AgentName, Caller, ReadGrant};
+use crate::domain::likeness::Likeness;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
 use crate::index::{EmbeddedIndex, IndexSettings};
-use crate::ports::{Clock as _, Ids, Measured, Meter, Store};
+use crate::ports::{Clock as _, Embedder as _, Ids, Measured, Meter, Store};
+use crate::service::backup::BackupPolicy;
 use crate::service::get::{GetRequest, Got};
 use crate::service::maintain::BacklogRound;
 use crate::service::recall::{RecallAnswer, RecallRequest};
 use crate::service::remember::{Draft, Kept};
 use crate::service::{Ports, Service, ServiceError, Settings};
-use crate::store::{RedbStore, StoreSettings};
+use crate::store::{RedbBackups, RedbStore, StoreSettings};
 
 /// How long the person may bring back what an agent forgot.
 pub(super) const GRACE: Duration = Duration::from_hours(24);
@@ -67,7 +69,7 @@ pub(super) struct Fixture {
     index: Arc<EmbeddedIndex>,
     ids: Arc<GivenIds>,
     counted: Arc<Counted>,
-    _dir: TempDir,
+    pub(super) dir: TempDir,
 }
 
 impl Fixture {
@@ -101,6 +103,7 @@ impl Fixture {
         let counted = Arc::new(Counted::default());
         let ports = Ports {
             store: store.clone(),
+            backups: Arc::new(RedbBackups::new(store.clone(), dir.path().join("backups"))),
             candidates: index.clone(),
             embedder: Some(model.clone()),
             clock: clock.clone(),
@@ -108,14 +111,23 @@ impl Fixture {
             meter: counted.clone(),
         };
         let service = Arc::new(Service::new(ports, service_settings()));
-        Self { service, store, clock, model, index, ids, counted, _dir: dir }
+        Self { service, store, clock, model, index, ids, counted, dir }
     }
 
-    /// Opens the space and loads the indexes.
+    /// Opens the space and loads the indexes. The cosines of the stand-in are taken as they are.
     pub(super) async fn load(&self) {
+        let identity = self.model.identity().unwrap();
+        let space = self.store.space(identity, Vec::new(), self.clock.now()).await.unwrap();
+        let likeness = SpaceNote::Likeness(Likeness::REFERENCE);
+        self.store.note_space(space, likeness).await.unwrap();
         let space = self.service.open_space().await.unwrap();
         let store: Arc<dyn Store> = self.store.clone();
         self.index.load(store, space).await.unwrap();
+    }
+
+    /// Loads the text index alone.
+    pub(super) async fn load_words(&self) {
+        self.index.load_words(self.store.clone()).await.unwrap();
     }
 
     /// The next ids that are given.
@@ -194,6 +206,7 @@ fn service_settings() -> Settings {
         decay: DecayPolicy::default(),
         agent_grace: GRACE,
         erase_within: ERASE_WITHIN,
+        backup: BackupPolicy { every: Duration::from_hours(24), keep: 2 },
         zone: TimeZone::UTC,
     }
 }

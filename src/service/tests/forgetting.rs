@@ -184,7 +184,7 @@ async fn ids_that_mean_nothing_are_named_beside_those_that_were_forgotten() {
     let references = vec!["zzzzzzzz".to_owned(), id.to_string()];
     let request = ForgetRequest::Ids { references, request: None };
     match fixture.service.forget(&agent("a"), request).await.unwrap() {
-        ForgetAnswer::Receipt { receipt, missing } => {
+        ForgetAnswer::Receipt { receipt, missing, .. } => {
             assert_eq!((receipt.ids, missing), (vec![id], vec!["zzzzzzzz".to_owned()]));
         }
         ForgetAnswer::Preview { .. } => panic!("a preview of ids"),

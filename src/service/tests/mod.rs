@@ -4,8 +4,10 @@ mod fixture;
 mod model;
 
 mod access;
+mod backups;
 mod forgetting;
 mod limits;
+mod meaning;
 mod pages;
 mod requests;
 mod restoring;

@@ -1,6 +1,6 @@
 //! A stand-in for the model: it knows a few synonyms, and fails when it is told to.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
@@ -40,6 +40,8 @@ pub(super) enum Mood {
 pub(super) struct StandIn {
     mood: watch::Sender<Mood>,
     languages: Languages,
+    /// Turns every vector round, as other weights would.
+    is_swapped: AtomicBool,
     n_documents: AtomicUsize,
     queries: Mutex<Vec<String>>,
 }
@@ -49,6 +51,7 @@ impl StandIn {
         Self {
             mood: watch::Sender::new(Mood::Well),
             languages,
+            is_swapped: AtomicBool::new(false),
             n_documents: AtomicUsize::new(0),
             queries: Mutex::default(),
         }
@@ -56,6 +59,17 @@ impl StandIn {
 
     pub(super) fn set(&self, mood: Mood) {
         self.mood.send_replace(mood);
+    }
+
+    /// Becomes another model that says it is the same.
+    pub(super) fn swap_weights(&self) {
+        self.is_swapped.store(true, Ordering::SeqCst);
+    }
+
+    fn vector(&self, text: &str) -> Result<Vector, EmbedError> {
+        let vector = vector(text)?;
+        let is_swapped = self.is_swapped.load(Ordering::SeqCst);
+        Ok(if is_swapped { vector.iter().rev().copied().collect() } else { vector })
     }
 
     /// Documents it was asked for.
@@ -103,7 +117,7 @@ impl Embedder for StandIn {
         self.n_documents.fetch_add(texts.len(), Ordering::SeqCst);
         Box::pin(async move {
             self.answer().await?;
-            texts.iter().map(|text| Ok(vec![vector(text)?])).collect()
+            texts.iter().map(|text| Ok(vec![self.vector(text)?])).collect()
         })
     }
 
@@ -111,7 +125,7 @@ impl Embedder for StandIn {
         self.queries.lock().unwrap().push(text.to_string());
         Box::pin(async move {
             self.answer().await?;
-            vector(&text)
+            self.vector(&text)
         })
     }
 

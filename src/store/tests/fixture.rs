@@ -46,8 +46,13 @@ pub(super) struct Fixture {
 
 impl Fixture {
     pub(super) fn new() -> Self {
+        Self::at_second(0)
+    }
+
+    /// A store that was made at another time, and so is another store.
+    pub(super) fn at_second(second: i64) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = Arc::new(RedbStore::open(dir.path(), SETTINGS, at(0)).unwrap());
+        let store = Arc::new(RedbStore::open(dir.path(), SETTINGS, at(second)).unwrap());
         let listener = Arc::new(Listener::default());
         store.subscribe(Arc::clone(&listener) as Arc<dyn CommitListener>);
         Self { dir, store, listener, ids: SeededIds::new(7) }

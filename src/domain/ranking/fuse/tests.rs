@@ -54,7 +54,10 @@ fn fused(
     text: &TextCandidates,
     vectors: Option<(&VectorCandidates, Languages)>,
 ) -> Vec<Fused> {
-    let arm = vectors.map(|(candidates, languages)| VectorArm { candidates, languages });
+    let arm = vectors.map(|(candidates, languages)| VectorArm {
+        candidates,
+        reader: Reader { languages, ..Reader::default() },
+    });
     fuse(&Question::read(question), text, arm, &RankingPolicy::default(), &TimeZone::UTC)
 }
 

@@ -7,8 +7,9 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::embedding::Vector;
+use crate::domain::embedding::{Languages, Vector};
 use crate::domain::id::MemoryId;
+use crate::domain::likeness::Likeness;
 use crate::domain::memory::{Anchor, Kind, Origin, Status, Usage};
 use crate::domain::ranking::{RankingPolicy, VectorArm, fuse};
 use crate::domain::search::{Attributes, TextCandidates, TextHit, VectorCandidates, VectorHit};
@@ -16,6 +17,7 @@ use crate::domain::text::latin_share;
 
 const NOW: i64 = 1_700_000_000;
 const DAY: i64 = 86_400;
+const ENGLISH: Reader = Reader { languages: Languages::Latin, likeness: Likeness::REFERENCE };
 
 /// A memory as a test needs it.
 #[derive(Clone, Debug)]
@@ -118,7 +120,7 @@ fn ranked_with(question: &str, made: &[Made], policy: &RankingPolicy) -> Ranking
         deviation: 0.12,
         n_pending: 0,
     };
-    let arm = VectorArm { candidates: &vectors, languages: Languages::Latin };
+    let arm = VectorArm { candidates: &vectors, reader: ENGLISH };
     let fused = fuse(&question, &text, Some(arm), policy, &TimeZone::UTC);
     let records: Vec<(Memory, Vec<Vector>)> = fused
         .iter()
@@ -133,7 +135,7 @@ fn ranked_with(question: &str, made: &[Made], policy: &RankingPolicy) -> Ranking
     let view = View {
         now: Timestamp::from_second(NOW).unwrap(),
         weights: &[("shared/team".parse().unwrap(), 0.7)],
-        languages: Languages::Latin,
+        reader: ENGLISH,
         ranking: policy,
         decay: &DecayPolicy::default(),
     };

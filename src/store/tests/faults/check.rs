@@ -29,6 +29,8 @@ pub(super) struct Reference {
 /// What a store holds.
 pub(super) struct State {
     dump: Dump,
+    /// What it held in between, if the step was more than one commit.
+    between: Vec<Dump>,
     /// What the questions find; empty before the indexes are there.
     recalls: Vec<Vec<MemoryId>>,
 }
@@ -43,13 +45,19 @@ impl Reference {
         let dir = tempfile::tempdir().unwrap();
         let disk = Disk::new(base.clone());
         let world = World::open(&disk, Some(dir.path())).unwrap();
-        let mut states =
-            vec![State { dump: dump(&world.store).await.unwrap(), recalls: Vec::new() }];
+        let first = dump(&world.store).await.unwrap();
+        let mut states = vec![State { dump: first, between: Vec::new(), recalls: Vec::new() }];
         let mut answers = Vec::new();
         for step in STEPS {
+            let (n_ops, n_commits) = (disk.n_ops(), world.store.n_commits());
             answers.push(world.take(step).await.unwrap());
+            let between = if world.store.n_commits() > n_commits + 1 {
+                synced_states(&disk, n_ops).await
+            } else {
+                Vec::new()
+            };
             let (dump, recalls) = (dump(&world.store).await.unwrap(), world.recalls().await);
-            states.push(State { dump, recalls });
+            states.push(State { dump, between, recalls });
         }
         assert_sound(&world.store).await;
         world.close();
@@ -116,7 +124,10 @@ impl Reference {
         }
         let dump = dump(store).await.map_err(|error| error.to_string())?;
         let difference_to = |n: usize| difference(&dump, &self.states[n].dump);
-        match allowed.clone().find(|n| difference_to(*n).is_none()) {
+        let (first, last) = (*allowed.start(), *allowed.end());
+        let is_between = |n: &usize| self.states[n + 1].between.contains(&dump);
+        let is_after = |n: &usize| difference_to(*n).is_none();
+        match allowed.clone().find(is_after).or_else(|| (first..last).find(is_between)) {
             Some(n) => Ok(n),
             None => Err(allowed
                 .map(|n| format!("not the state after {n} steps: {:?}", difference_to(n)))
@@ -144,6 +155,24 @@ impl Reference {
         assert_sound(&world.store).await;
         world.close();
     }
+}
+
+/// What the disk held at each sync since operation `n_ops`.
+async fn synced_states(disk: &Disk, n_ops: u64) -> Vec<Dump> {
+    let mut cuts = disk.cuts();
+    let mut states = Vec::new();
+    for at in n_ops..disk.n_ops() {
+        cuts.advance(at);
+        if let Some(image) = cuts.synced() {
+            let store = RedbStore::open_with_backend(
+                Disk::new(image),
+                SETTINGS,
+                super::super::fixture::at(0),
+            );
+            states.push(dump(&store.unwrap()).await.unwrap());
+        }
+    }
+    states
 }
 
 /// How far a run came.

@@ -230,6 +230,11 @@ impl Cuts {
         }
     }
 
+    /// What is on the disk, if everything is synced.
+    pub(super) fn synced(&self) -> Option<Vec<u8>> {
+        self.pending.is_empty().then(|| self.image.clone())
+    }
+
     /// What a power cut now leaves: all that was synced, and of each later sector the flip of a coin.
     pub(super) fn cut(&self, random: &mut Random) -> Vec<u8> {
         let mut image = self.image.clone();

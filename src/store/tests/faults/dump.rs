@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use redb::{Key, ReadTransaction, ReadableTable as _, TableDefinition, Value};
+use redb::{Key, ReadTransaction, ReadableTable as _, TableDefinition, TableError, Value};
 
 use crate::store::RedbStore;
 use crate::store::errors::Result;
 use crate::store::tables::{
-    BY_KIND, BY_LAST_USE, BY_TAG, BY_TIME, DEDUPE, ERASURES, FORGOTTEN, FORGOTTEN_VERSIONS,
-    HANDLES, LOG, MEMORIES, META, NAMESPACE_COUNTS, NAMESPACES, PENDING, REQUEST_AGES, REQUESTS,
-    SPACES, USAGE, VECTOR_SETS, VECTORS, VERSIONS,
+    BACKUPS, BY_KIND, BY_LAST_USE, BY_TAG, BY_TIME, DEDUPE, ERASURES, FORGOTTEN,
+    FORGOTTEN_VERSIONS, HANDLES, LOG, MEMORIES, META, NAMESPACE_COUNTS, NAMESPACES, PENDING,
+    REQUEST_AGES, REQUESTS, SPACES, USAGE, VECTOR_SETS, VECTORS, VERSIONS,
 };
 
 /// (table, key) to value.
@@ -18,7 +18,7 @@ pub(super) type Dump = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 /// Reads all tables.
 pub(super) async fn dump(store: &RedbStore) -> Result<Dump> {
     let dump_whole = |transaction: &ReadTransaction| {
-        assert_eq!(transaction.list_tables()?.count(), 22, "a table is missing in `dump_all`");
+        assert_eq!(transaction.list_tables()?.count(), 23, "a table is missing in `dump_all`");
         dump_all(transaction)
     };
     store.begin_read().await?.read(dump_whole).await
@@ -33,7 +33,7 @@ pub(super) fn dump_all(transaction: &ReadTransaction) -> Result<Dump> {
     add! {
         META NAMESPACES NAMESPACE_COUNTS MEMORIES USAGE VERSIONS BY_TIME BY_KIND BY_TAG BY_LAST_USE
         DEDUPE HANDLES SPACES VECTOR_SETS VECTORS PENDING LOG REQUESTS REQUEST_AGES FORGOTTEN
-        FORGOTTEN_VERSIONS ERASURES
+        FORGOTTEN_VERSIONS ERASURES BACKUPS
     }
     Ok(dump)
 }
@@ -45,7 +45,12 @@ pub(super) fn add<K: Key + 'static, V: Value + 'static>(
     dump: &mut Dump,
 ) -> Result<()> {
     let name = redb::TableHandle::name(&definition).to_owned();
-    for row in transaction.open_table(definition)?.iter()? {
+    let table = match transaction.open_table(definition) {
+        // Tables are made when they are first needed.
+        Err(TableError::TableDoesNotExist(_)) => return Ok(()),
+        table => table?,
+    };
+    for row in table.iter()? {
         let (key, value) = row?;
         let key = K::as_bytes(&key.value()).as_ref().to_vec();
         dump.insert((name.clone(), key), V::as_bytes(&value.value()).as_ref().to_vec());

@@ -34,6 +34,9 @@ impl Ids for StepIds {
     }
 }
 
+/// Coordinates of its vectors: the letters, and one for all texts.
+const DIMENSION: usize = 27;
+
 /// A model that knows how often each letter stands in a text.
 #[derive(Default)]
 pub(super) struct Letters {
@@ -44,7 +47,7 @@ pub(super) struct Letters {
 impl Embedder for Letters {
     fn identity(&self) -> Option<ModelIdentity> {
         Some(ModelIdentity {
-            dimension: 26,
+            dimension: DIMENSION,
             languages: Languages::All,
             ..fixture::model("letters")
         })
@@ -73,11 +76,13 @@ impl Embedder for Letters {
 }
 
 fn letters(text: &str) -> Vector {
-    let mut counts = [0.0_f32; 26];
+    let mut counts = [0.0_f32; DIMENSION];
+    // A text without such letters has a direction too.
+    counts[DIMENSION - 1] = 1.0;
     for letter in text.bytes().filter(u8::is_ascii_alphabetic) {
         counts[usize::from(letter.to_ascii_lowercase() - b'a')] += 1.0;
     }
-    let length = counts.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+    let length = counts.iter().map(|x| x * x).sum::<f32>().sqrt();
     counts.iter().map(|x| x / length).collect()
 }
 

@@ -25,13 +25,16 @@ use crate::domain::memory::{Kind, Metadata, Origin};
 use crate::domain::ranking::RankingPolicy;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{Candidates, Clock as _, Store};
+use crate::service::backup::BackupPolicy;
 use crate::service::forget::ForgetRequest;
 use crate::service::get::GetRequest;
+use crate::service::maintain::BacklogError;
+use crate::service::meaning::OpenSpaceError;
 use crate::service::recall::RecallRequest;
 use crate::service::remember::Draft;
 use crate::service::update::UpdateRequest;
 use crate::service::{Ports, Service, ServiceError, Settings};
-use crate::store::{OpenError, RedbStore, StoreSettings};
+use crate::store::{OpenError, RedbBackups, RedbStore, StoreSettings};
 
 /// Time between two steps. The grace of a forgotten memory is two and a half of them.
 const STEP: Duration = Duration::from_hours(1);
@@ -155,6 +158,7 @@ impl World {
         let ports = Ports {
             store: store.clone(),
             candidates,
+            backups: Arc::new(RedbBackups::new(store.clone(), "/dev/null/backups".into())),
             embedder: Some(model.clone()),
             clock: clock.clone(),
             ids: ids.clone(),
@@ -175,7 +179,7 @@ impl World {
         self.begin(step);
         match step {
             Step::Begin => {
-                let space = self.service.open_space().await?;
+                let space = self.service.open_space().await.map_err(space_error)?;
                 let store: Arc<dyn Store> = self.store.clone();
                 if let Some(index) = &self.index {
                     index.load(store, space).await?;
@@ -348,10 +352,17 @@ fn draft(content: &str) -> Draft {
     Draft { content: content.to_owned(), ..Draft::default() }
 }
 
-fn backlog_error(error: crate::service::maintain::BacklogError) -> ServiceError {
+fn space_error(error: OpenSpaceError) -> ServiceError {
     match error {
-        crate::service::maintain::BacklogError::Store(error) => error.into(),
-        crate::service::maintain::BacklogError::Embed(error) => panic!("{error}"),
+        OpenSpaceError::Store(error) => error.into(),
+        OpenSpaceError::Embed(error) => panic!("{error}"),
+    }
+}
+
+fn backlog_error(error: BacklogError) -> ServiceError {
+    match error {
+        BacklogError::Store(error) => error.into(),
+        BacklogError::Embed(error) => panic!("{error}"),
     }
 }
 
@@ -376,6 +387,7 @@ fn service_settings() -> Settings {
         decay: DecayPolicy::default(),
         agent_grace: grace,
         erase_within: grace,
+        backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
         zone: TimeZone::UTC,
     }
 }

@@ -1,0 +1,83 @@
+//! What leaves the store with an export and comes back with an import: all that is kept of a memory
+//! but its vectors, which are made anew.
+
+use jiff::Timestamp;
+
+use super::id::MemoryId;
+use super::memory::{Memory, Metadata};
+use super::namespace::Namespace;
+
+/// One version of a memory, with what its readers do not see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Version {
+    /// The memory as it was. Usage has no versions: that of an earlier one means nothing.
+    pub memory: Memory,
+    /// The version in which its content became what it is, 1..=version.
+    pub content_version: u64,
+    /// Fields of a later version of the program: name to JSON text.
+    pub later: Metadata,
+}
+
+/// A memory with all its versions, or that one is forgotten.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// A memory as it is now.
+    Memory {
+        /// The present version.
+        version: Box<Version>,
+        /// Fields of its usage of a later version of the program.
+        usage_later: Metadata,
+    },
+    /// An earlier version of the memory before it, oldest first.
+    Earlier(Box<Version>),
+    /// A memory was forgotten. Its content does not leave the store, restorable or not.
+    Forgotten(ForgottenItem),
+}
+
+/// What may be told of a forgotten memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgottenItem {
+    /// Which.
+    pub id: MemoryId,
+    /// Where it was.
+    pub namespace: Namespace,
+    /// Its last version.
+    pub version: u64,
+    /// When it was forgotten.
+    pub forgotten_at: Timestamp,
+}
+
+/// How far an export has come: what comes next follows this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExportPlace {
+    /// Nothing yet.
+    #[default]
+    Start,
+    /// This version of this memory; 0 is the present one, which comes first.
+    Memory(MemoryId, u64),
+    /// All memories.
+    Memories,
+    /// This forgotten memory.
+    Forgotten(MemoryId),
+}
+
+/// Items that belong together: a memory with earlier versions, more earlier versions of one that was
+/// imported before, or a forgotten one.
+pub type Group = Vec<Item>;
+
+/// What an import made of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// It was not there and is now.
+    Added,
+    /// It was there already, and is the same.
+    Same,
+    /// Another memory has this id; it stays as it is.
+    Different,
+    /// It was forgotten here, and stays forgotten.
+    ForgottenHere,
+    /// It is forgotten there and not here; it stays.
+    RememberedHere,
+    /// Earlier versions of a memory that is not here.
+    WithoutMemory,
+}
