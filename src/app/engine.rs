@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::clock::{RandomIds, SystemClock};
-use crate::config::{Config, EmbedModel};
+use crate::config::{Config, EmbedConfig, EmbedModel, EndpointConfig};
 use crate::domain::embedding::SpaceId;
-use crate::embed::{self, Queue};
+use crate::embed::{self, Choice, EndpointSettings, Queue, Surroundings};
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{
     Candidates as _, Clock, EmbedError, Embedder, IndexError, Meter, ParityReport, Store,
@@ -61,7 +61,7 @@ impl Engine {
         let store = Arc::new(store);
         let index = open_index(state_dir, config, Arc::clone(&clock));
         store.subscribe(index.clone());
-        let embedder = open_embedder(config)?;
+        let embedder = open_embedder(&config.embed, Arc::clone(&clock));
         let service = Service::new(
             Ports {
                 store: store.clone(),
@@ -137,6 +137,11 @@ impl Engine {
         self.index.has_lost_text()
     }
 
+    /// Waits until a search finds that the text index is lost.
+    pub async fn text_lost(&self) {
+        self.index.text_lost().await;
+    }
+
     /// Sequence number up to which every index is on disk.
     pub fn index_watermark(&self) -> u64 {
         self.index.report().text.watermark
@@ -186,14 +191,31 @@ fn open_index(state_dir: &Path, config: &Config, clock: Arc<dyn Clock>) -> Arc<E
     EmbeddedIndex::open(&state_dir.join(INDEX_DIR), settings, clock)
 }
 
-fn open_embedder(config: &Config) -> anyhow::Result<Option<Arc<Queue>>> {
-    let name = match config.embed.model {
-        EmbedModel::None => return Ok(None),
-        EmbedModel::Bundled => "bundled",
-        EmbedModel::Seeded => "seeded",
+fn open_embedder(config: &EmbedConfig, clock: Arc<dyn Clock>) -> Option<Arc<Queue>> {
+    let choice = match config.model {
+        EmbedModel::None => return None,
+        EmbedModel::Bundled => Choice::Bundled,
+        EmbedModel::Seeded => Choice::Seeded,
+        EmbedModel::Endpoint => Choice::Endpoint(Box::new(endpoint(&config.endpoint)?)),
     };
-    let queue = embed::start(name, config.embed.threads).context("start the embedding model")?;
-    Ok(Some(Arc::new(queue)))
+    let surroundings = Surroundings { n_threads: config.threads, clock };
+    Some(Arc::new(embed::start(choice, surroundings)))
+}
+
+/// `None` without a URL, which validation asks for where the endpoint is used.
+fn endpoint(config: &EndpointConfig) -> Option<EndpointSettings> {
+    Some(EndpointSettings {
+        url: config.url.clone()?,
+        model: config.model.clone(),
+        key_file: config.key_file.clone(),
+        timeout: config.timeout,
+        dimensions: config.dimensions,
+        query_prefix: config.query_prefix.clone(),
+        document_prefix: config.document_prefix.clone(),
+        tokens_max: config.tokens_max,
+        batch: config.batch,
+        allow_private: config.allow_private.clone(),
+    })
 }
 
 /// Policies and waits of the use cases, as configured.

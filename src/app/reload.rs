@@ -245,3 +245,54 @@ fn tell(reloaded: &Reloaded) {
         tracing::warn!(keys = reloaded.needs_restart.join(", "), "keys need a restart");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{Environment, KeyDoc, keys};
+
+    fn load(dir: &Path, text: &str) -> Option<Config> {
+        let file = dir.join("config.toml");
+        std::fs::write(&file, text).unwrap();
+        let environment = Environment::new([("HOME".into(), dir.into())], 1000);
+        let sources = Sources { environment, config: Some(file), ..Sources::default() };
+        Config::load(&sources).ok().map(|loaded| loaded.config)
+    }
+
+    /// Values that a key may have beside its default; the first that is valid is taken.
+    fn others(default: &str) -> Vec<String> {
+        let mut others = Vec::new();
+        if let Ok(number) = default.parse::<i64>() {
+            others.extend([number + 1, number - 1].map(|number| number.to_string()));
+        } else if let Ok(number) = default.parse::<f64>() {
+            others.push(format!("{:?}", number / 2.0));
+        }
+        let texts = ["/other", "none", "json", "debug", "http://127.0.0.1:9/v1"];
+        others.extend(texts.map(|text| format!("{text:?}")));
+        others.extend(
+            ["true", "false", "[7]", "[{ name = \"*\", read = [], write = [] }]"]
+                .map(str::to_owned),
+        );
+        others
+    }
+
+    #[test]
+    fn a_live_key_comes_into_force_whole_and_another_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = load(dir.path(), "").unwrap();
+        let mut n_live = 0;
+        for KeyDoc { key, default, .. } in keys() {
+            let changed = others(&default).into_iter().find_map(|value| {
+                let changed = load(dir.path(), &format!("{key} = {value}\n"))?;
+                (changed != old).then_some(changed)
+            });
+            let changed = changed.unwrap_or_else(|| panic!("no other value for {key}"));
+            let expected = if is_live(&key) { &changed } else { &old };
+            assert!(in_force(&old, &changed) == *expected, "{key}");
+            n_live += usize::from(is_live(&key));
+        }
+        assert!(n_live > 20, "{n_live}");
+    }
+}

@@ -152,6 +152,7 @@ fn spawn(settings: &StartSettings) -> Result<Child, StartError> {
         // These are the agent's, not the daemon's.
         .env_remove("RECALLD_AGENT")
         .env_remove("RECALLD_TOKEN")
+        .env_remove("NOTIFY_SOCKET")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)

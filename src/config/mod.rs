@@ -12,6 +12,7 @@ mod layer;
 mod reader;
 
 mod access;
+mod endpoint;
 mod entries;
 mod settings;
 
@@ -26,6 +27,7 @@ mod tests;
 
 pub use access::AccessRule;
 pub use check::{check_json, render_check};
+pub use endpoint::EndpointConfig;
 pub use example::{DEFAULTS, KeyDoc, keys};
 pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};

@@ -91,6 +91,11 @@ impl<'a, 'i> Reader<'a, 'i> {
         .flatten()
     }
 
+    /// A text.
+    pub(super) fn text(&mut self, key: &str) -> String {
+        self.read(key, "a string", |value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    }
+
     /// A list of user ids.
     pub(super) fn uids(&mut self, key: &str) -> Vec<u32> {
         self.read(key, "a list of user ids, like [1000, 1001]", |value| {

@@ -7,6 +7,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::access::AccessRule;
+use super::endpoint::{self, EndpointConfig};
 use super::entries;
 use super::problem::Problem;
 use super::reader::Reader;
@@ -62,6 +63,8 @@ pub enum EmbedModel {
     /// The one inside the binary.
     #[default]
     Bundled,
+    /// The one behind the endpoint of `[embed.endpoint]`.
+    Endpoint,
     /// Vectors drawn from a hash of the text: no meaning, for tests of scale.
     Seeded,
     /// None: memories are found by their words only.
@@ -77,6 +80,8 @@ pub struct EmbedConfig {
     pub store_wait: Duration,
     /// Threads of the model, at least 1.
     pub threads: usize,
+    /// `[embed.endpoint]`
+    pub endpoint: EndpointConfig,
 }
 
 /// Indexes.
@@ -224,6 +229,7 @@ const DAY: Duration = Duration::from_hours(24);
 fn embed(reader: &mut Reader<'_, '_>, warnings: &mut Vec<String>) -> EmbedConfig {
     let models = [
         ("bundled", EmbedModel::Bundled),
+        ("endpoint", EmbedModel::Endpoint),
         ("seeded", EmbedModel::Seeded),
         ("none", EmbedModel::None),
     ];
@@ -236,6 +242,7 @@ fn embed(reader: &mut Reader<'_, '_>, warnings: &mut Vec<String>) -> EmbedConfig
         model,
         store_wait: reader.duration("embed.store_wait_ms", MILLISECOND, &(0..=10_000)),
         threads: reader.count("embed.threads", &(1..=64)),
+        endpoint: endpoint::read(reader, model == EmbedModel::Endpoint),
     }
 }
 

@@ -184,6 +184,30 @@ pub const EMBED_QUEUE_MAX: usize = 1_024;
 pub const EMBED_BATCH_MAX: usize = 32;
 /// Threads of one embedding model (each may hold its own copy of the weights).
 pub const EMBED_THREADS_MAX: usize = 16;
+/// First and longest wait before a model that did not load is tried again.
+pub const EMBED_RETRY_MIN: Duration = Duration::from_secs(5);
+/// See [`EMBED_RETRY_MIN`].
+pub const EMBED_RETRY_MAX: Duration = Duration::from_mins(1);
+/// Longest input of a model, tokens.
+pub const EMBED_TOKENS_MAX: usize = 32_768;
+/// Most coordinates of a vector.
+pub const EMBED_DIMENSION_MAX: usize = 8_192;
+/// Time for an endpoint to take a connection.
+pub const ENDPOINT_CONNECT_WAIT: Duration = Duration::from_secs(3);
+/// Longest answer of an endpoint, bytes (32 vectors of 8,192 numbers as text are about 6 MB).
+pub const ENDPOINT_REPLY_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Times one request is sent again to an endpoint that is busy or out of reach.
+pub const ENDPOINT_RETRIES_MAX: u32 = 2;
+/// First wait before that; it doubles, and up to as much again is added at random.
+pub const ENDPOINT_RETRY_WAIT: Duration = Duration::from_millis(200);
+/// Failed requests in a row after which an endpoint is left alone for a while.
+pub const ENDPOINT_FAILURES_MAX: u32 = 3;
+/// How long it is left alone, if it does not say how long.
+pub const ENDPOINT_PAUSE: Duration = Duration::from_secs(15);
+/// Longest time it may ask to be left alone.
+pub const ENDPOINT_PAUSE_MAX: Duration = Duration::from_mins(5);
+/// Longest file of a secret, bytes.
+pub const SECRET_BYTES_MAX: usize = 16 * 1024;
 /// First and longest wait before a model that was away is asked again what it is.
 pub const MODEL_RETRY_MIN: Duration = Duration::from_secs(1);
 /// See [`MODEL_RETRY_MIN`].
@@ -198,8 +222,8 @@ pub const CHUNKS_MAX: usize = 128;
 pub const VECTORS_WAIT_MAX: Duration = Duration::from_millis(300);
 /// Committed changes that the text index may not have committed yet; past it a commit is forced.
 pub const TEXT_TAIL_MAX: usize = 2_000;
-/// Log entries of a store up to which searches wait while its text index is built anew.
-pub const TEXT_REBUILD_WAITED_MAX: u64 = 10_000;
+/// Memories or changes up to which searches wait while they are put into the text index again.
+pub const TEXT_PASS_WAITED_MAX: u64 = 10_000;
 /// Changes at which the text index commits before its time.
 pub const TEXT_COMMIT_CHANGES: usize = 256;
 /// Longest wait of a writer for room in a full tail; after it the tail grows.

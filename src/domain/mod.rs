@@ -18,6 +18,7 @@ pub mod likeness;
 pub mod search;
 pub mod transfer;
 
+pub mod address;
 pub mod bm25;
 pub mod chunk;
 pub mod dates;

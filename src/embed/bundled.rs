@@ -3,7 +3,7 @@
 
 use pocket_encoder::Encoder;
 
-use super::Model;
+use super::{Model, ModelError};
 use crate::domain::embedding::{Languages, ModelIdentity};
 
 /// What its vectors can be compared with; known without loading it.
@@ -42,10 +42,10 @@ impl Model for Bundled {
         1
     }
 
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, String> {
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
         // The encoder refuses a blank text; a full stop says as little.
         let texts: Vec<&str> =
             texts.iter().map(|text| if text.trim().is_empty() { "." } else { text }).collect();
-        self.encoder.embed(&texts).map_err(|error| error.to_string())
+        self.encoder.embed(&texts).map_err(|error| ModelError::Text(error.to_string()))
     }
 }

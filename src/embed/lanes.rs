@@ -1,9 +1,11 @@
 //! Where texts wait for a model: three bounded lanes, and the calls that the texts belong to.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::embedding::{ModelIdentity, Vector};
 use crate::domain::limits::EMBED_QUEUE_MAX;
@@ -18,11 +20,23 @@ pub(super) enum Lane {
     Backlog,
 }
 
+/// What a thread takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Serves {
+    /// Only queries, so that none waits behind a slow call for documents.
+    Queries,
+    /// Everything.
+    All,
+}
+
 /// What callers and threads share.
 pub(super) struct Shared {
-    pub(super) identity: ModelIdentity,
+    name: String,
+    identity: OnceLock<ModelIdentity>,
     lanes: Mutex<Lanes>,
     wake: Condvar,
+    /// Cancelled when the queue is closed, so that a model can leave a call it waits in.
+    pub(super) closing: CancellationToken,
 }
 
 #[derive(Default)]
@@ -34,6 +48,8 @@ struct Lanes {
     n_ready: usize,
     /// Why the model did not load, or the last text failed; none again after a success.
     failure: Option<String>,
+    /// Whether that failure would meet every text.
+    is_down: bool,
     is_closed: bool,
 }
 
@@ -48,10 +64,34 @@ pub(super) enum Turn {
 }
 
 impl Shared {
-    /// Empty lanes for `n_threads` threads, which load their model now.
-    pub(super) fn new(identity: ModelIdentity, n_threads: usize) -> Self {
+    /// Empty lanes for `n_threads` threads, which load the model called `name` now.
+    pub(super) fn new(name: String, identity: Option<ModelIdentity>, n_threads: usize) -> Self {
         let lanes = Lanes { n_loading: n_threads, ..Lanes::default() };
-        Self { identity, lanes: Mutex::new(lanes), wake: Condvar::new() }
+        Self {
+            name,
+            identity: identity.map_or_else(OnceLock::new, OnceLock::from),
+            lanes: Mutex::new(lanes),
+            wake: Condvar::new(),
+            closing: CancellationToken::new(),
+        }
+    }
+
+    /// What the vectors can be compared with, once it is known; it never changes afterwards.
+    pub(super) fn identity(&self) -> Option<&ModelIdentity> {
+        self.identity.get()
+    }
+
+    /// Says what was loaded.
+    ///
+    /// # Errors
+    /// If it is not what was known before.
+    pub(super) fn identify(&self, found: &ModelIdentity) -> Result<&ModelIdentity, String> {
+        let known = self.identity.get_or_init(|| found.clone());
+        if known == found {
+            return Ok(known);
+        }
+        let change = "it is not the model it was when the daemon started: restart the daemon";
+        Err(change.to_owned())
     }
 
     /// Puts texts into a lane and waits for their vectors.
@@ -107,7 +147,7 @@ impl Shared {
 
     /// Waits for work. Queries come first; new documents are begun while fewer than `batch_max`
     /// chunks of documents are at hand, those of the backlog only while that lane is all there is.
-    pub(super) fn next(&self, begun: ChunksBegun, batch_max: usize) -> Turn {
+    pub(super) fn next(&self, serves: Serves, begun: ChunksBegun, batch_max: usize) -> Turn {
         let mut lanes = lock(&self.lanes);
         loop {
             if lanes.is_closed {
@@ -116,6 +156,10 @@ impl Shared {
             let queries = take(&mut lanes.queries, batch_max);
             if !queries.is_empty() {
                 return Turn::Queries(queries);
+            }
+            if serves == Serves::Queries {
+                lanes = self.wake.wait(lanes).unwrap_or_else(PoisonError::into_inner);
+                continue;
             }
             let room = batch_max.saturating_sub(begun.documents);
             let documents = take(&mut lanes.documents, room);
@@ -130,12 +174,18 @@ impl Shared {
         }
     }
 
-    /// A thread has loaded its model, or could not. When the last one could not, nobody waits on.
-    pub(super) fn loaded(&self, outcome: Result<(), String>) {
+    /// A thread has loaded its model, or could not, at its `attempt` (0: the first). When the last
+    /// one could not, nobody waits on.
+    pub(super) fn loaded(&self, attempt: u32, outcome: Result<(), String>) {
         let mut lanes = lock(&self.lanes);
-        lanes.n_loading = lanes.n_loading.saturating_sub(1);
+        if attempt == 0 {
+            lanes.n_loading = lanes.n_loading.saturating_sub(1);
+        }
         match outcome {
-            Ok(()) => lanes.n_ready += 1,
+            Ok(()) => {
+                lanes.n_ready += 1;
+                lanes.failure = None;
+            }
             Err(reason) => {
                 lanes.failure = Some(reason.clone());
                 if lanes.n_loading + lanes.n_ready == 0 {
@@ -147,24 +197,37 @@ impl Shared {
         }
     }
 
+    /// Waits before the next attempt to load; `false` if the queue was closed meanwhile.
+    pub(super) fn pause(&self, pause: Duration) -> bool {
+        let waited =
+            self.wake.wait_timeout_while(lock(&self.lanes), pause, |lanes| !lanes.is_closed);
+        waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
     /// How the latest text went, for `status`.
     pub(super) fn note(&self, failure: Option<&EmbedError>) {
-        lock(&self.lanes).failure = failure.map(ToString::to_string);
+        let mut lanes = lock(&self.lanes);
+        lanes.failure = failure.map(|error| match error {
+            EmbedError::Unavailable(reason) | EmbedError::Failed(reason) => reason.clone(),
+            EmbedError::Loading | EmbedError::Busy => error.to_string(),
+        });
+        lanes.is_down = matches!(failure, Some(EmbedError::Unavailable(_)));
     }
 
     /// State, for `status`.
     pub(super) fn report(&self) -> EmbedderReport {
         let lanes = lock(&self.lanes);
-        let name = &self.identity.name;
+        let name = &self.name;
         let detail = match (&lanes.failure, lanes.n_ready, lanes.n_loading) {
             _ if lanes.is_closed => format!("{name} is stopped"),
+            (Some(failure), ..) if lanes.is_down => format!("{name} is down: {failure}"),
             (Some(failure), 0, 0) => format!("{name} is down: {failure}"),
             (_, 0, _) => format!("{name} is loading"),
             (Some(failure), ..) => format!("{name} answers; the last failure: {failure}"),
             (None, ..) => format!("{name} answers"),
         };
         EmbedderReport {
-            ready: lanes.n_ready > 0 && !lanes.is_closed,
+            ready: lanes.n_ready > 0 && !lanes.is_closed && !lanes.is_down,
             detail,
             n_waiting: lanes.queries.len() + lanes.documents.len() + lanes.backlog.len(),
         }
@@ -174,6 +237,7 @@ impl Shared {
     pub(super) fn close(&self) {
         let mut lanes = lock(&self.lanes);
         lanes.is_closed = true;
+        self.closing.cancel();
         let abandoned = lanes.take_all();
         drop(lanes);
         self.wake.notify_all();

@@ -1,35 +1,57 @@
 //! Adapters to embedding models, behind [`Embedder`](crate::ports::Embedder).
 //!
-//! A model that computes in this process is a [`Model`]: a blocking function on one thread. The
-//! [`Queue`] puts it behind the port: threads of its own, queries before documents, bounded lanes,
-//! chunks, prefixes, checks of what comes out and a cache of queries. So a model brings only its
-//! data: an identity, a way to load it, and a function from texts to vectors.
+//! A model is a [`Model`]: a blocking function on one thread. The [`Queue`] puts it behind the port:
+//! threads of its own, queries before documents, bounded lanes, chunks, prefixes, checks of what
+//! comes out and a cache of queries. So a model brings only its data: an identity, a way to load it,
+//! and a function from texts to vectors. What is known of each model stands in [`catalogue`].
 
 mod lanes;
 mod queue;
 mod worker;
 
+pub mod catalogue;
+
 pub mod bundled;
 pub mod seeded;
 
+mod endpoint;
+
+use std::sync::Arc;
+
 use crate::domain::chunk::CHUNKS_VERSION;
-use crate::ports::EmbedError;
+use crate::ports::Clock;
 
-pub use queue::Queue;
-pub use worker::Model;
+pub use endpoint::EndpointSettings;
+pub use queue::{Plan, Queue};
+pub use worker::{Loaded, Model, ModelError};
 
-/// Starts the model that configuration calls `name`: `bundled`, or `seeded` for tests and benches of
-/// scale. It loads on its own `n_threads` threads; calls made meanwhile wait in the queue.
-///
-/// # Errors
-/// [`EmbedError::Unavailable`] for a name that is not known.
-pub fn start(name: &str, n_threads: usize) -> Result<Queue, EmbedError> {
-    match name {
-        "bundled" => Ok(Queue::start(bundled::identity(), n_threads, bundled::load)),
-        "seeded" => Ok(Queue::start(seeded::identity(0), n_threads, || Ok(seeded::model(0)))),
-        _ => Err(EmbedError::Unavailable(format!(
-            "no embedding model is called `{name}` (known: bundled, seeded)"
-        ))),
+/// Which model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The one inside the binary.
+    Bundled,
+    /// Vectors from hashes, for tests and benches of scale.
+    Seeded,
+    /// One behind an endpoint.
+    Endpoint(Box<EndpointSettings>),
+}
+
+/// What a model may use.
+pub struct Surroundings {
+    /// Threads for it, at least 1.
+    pub n_threads: usize,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Starts a model. It loads on its own threads; calls made meanwhile wait in the queue, and what
+/// keeps it from loading is in its report.
+pub fn start(choice: Choice, surroundings: Surroundings) -> Queue {
+    let Surroundings { n_threads, clock } = surroundings;
+    match choice {
+        Choice::Bundled => Queue::start(bundled::identity(), n_threads, bundled::load),
+        Choice::Seeded => Queue::start(seeded::identity(0), n_threads, || Ok(seeded::model(0))),
+        Choice::Endpoint(settings) => endpoint::start(*settings, n_threads, clock),
     }
 }
 

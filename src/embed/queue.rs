@@ -6,9 +6,10 @@ use std::thread::JoinHandle;
 
 use futures::future::BoxFuture;
 use lru::LruCache;
+use tokio_util::sync::CancellationToken;
 
-use super::lanes::{Lane, Shared, lock};
-use super::worker::{self, Model};
+use super::lanes::{Lane, Serves, Shared, lock};
+use super::worker::{self, Load, Loaded, Model};
 use crate::domain::embedding::{ModelIdentity, Vector};
 use crate::domain::limits::{EMBED_THREADS_MAX, QUERY_CACHE_MAX};
 use crate::ports::{EmbedError, Embedder, EmbedderReport};
@@ -20,26 +21,55 @@ pub struct Queue {
     cache: Mutex<LruCache<String, Vector>>,
 }
 
+/// How a queue runs its model.
+pub struct Plan {
+    /// What the model is called in messages.
+    pub name: String,
+    /// What its vectors can be compared with, if that is known before it is loaded.
+    pub identity: Option<ModelIdentity>,
+    /// Threads, 1..=[`EMBED_THREADS_MAX`]; each loads the model.
+    pub n_threads: usize,
+    /// How many of them take queries only; at least one takes everything.
+    pub n_for_queries: usize,
+}
+
 impl Queue {
-    /// Starts `n_threads` threads (1..=[`EMBED_THREADS_MAX`]), each of which loads the model with
-    /// `load` and serves the queue. Returns at once; calls wait while it loads.
+    /// Starts `n_threads` threads for a model whose identity is known, each of which loads it with
+    /// `load`.
     pub fn start(
         identity: ModelIdentity,
         n_threads: usize,
         load: impl Fn() -> Result<Box<dyn Model>, String> + Send + Sync + 'static,
     ) -> Self {
-        let n_threads = n_threads.clamp(1, EMBED_THREADS_MAX);
-        let shared = Arc::new(Shared::new(identity, n_threads));
-        let load = Arc::new(load);
+        let plan = Plan {
+            name: identity.name.clone(),
+            identity: Some(identity.clone()),
+            n_threads,
+            n_for_queries: 0,
+        };
+        Self::run(plan, move |_| Ok(Loaded { identity: identity.clone(), model: load()? }))
+    }
+
+    /// Starts the threads of a plan, each of which loads the model with `load` and serves the queue;
+    /// one that could not tries again. Returns at once; calls wait while it loads.
+    pub fn run(
+        plan: Plan,
+        load: impl Fn(&CancellationToken) -> Result<Loaded, String> + Send + Sync + 'static,
+    ) -> Self {
+        let n_threads = plan.n_threads.clamp(1, EMBED_THREADS_MAX);
+        let n_for_queries = plan.n_for_queries.min(n_threads - 1);
+        let shared = Arc::new(Shared::new(plan.name, plan.identity, n_threads));
+        let load: Arc<Load> = Arc::new(load);
         let mut threads = Vec::new();
         for number in 0..n_threads {
             let (load, of_thread) = (Arc::clone(&load), Arc::clone(&shared));
+            let serves = if number < n_for_queries { Serves::Queries } else { Serves::All };
             let spawned = std::thread::Builder::new()
                 .name(format!("embed-{number}"))
-                .spawn(move || worker::run(&of_thread, load.as_ref()));
+                .spawn(move || worker::run(&of_thread, serves, load.as_ref()));
             match spawned {
                 Ok(thread) => threads.push(thread),
-                Err(error) => shared.loaded(Err(format!("start a thread for it: {error}"))),
+                Err(error) => shared.loaded(0, Err(format!("start a thread for it: {error}"))),
             }
         }
         let capacity = NonZeroUsize::new(QUERY_CACHE_MAX).unwrap_or(NonZeroUsize::MIN);
@@ -66,7 +96,7 @@ impl Drop for Queue {
 
 impl Embedder for Queue {
     fn identity(&self) -> Option<ModelIdentity> {
-        Some(self.shared.identity.clone())
+        self.shared.identity().cloned()
     }
 
     fn embed_documents(

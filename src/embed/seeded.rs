@@ -3,7 +3,7 @@
 //!
 //! It knows nothing of meaning: figures of recall never use it.
 
-use super::Model;
+use super::{Model, ModelError};
 use crate::domain::embedding::{Languages, ModelIdentity};
 use crate::domain::limits::EMBED_BATCH_MAX;
 use crate::domain::text::tokens::tokens;
@@ -44,7 +44,7 @@ impl Model for Seeded {
         EMBED_BATCH_MAX
     }
 
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, String> {
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
         Ok(texts.iter().map(|text| self.sum_of_words(text)).collect())
     }
 }

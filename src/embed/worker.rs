@@ -4,10 +4,12 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::lanes::{ChunksBegun, Lane, Shared, Task, Turn};
+use tokio_util::sync::CancellationToken;
+
+use super::lanes::{ChunksBegun, Lane, Serves, Shared, Task, Turn};
 use crate::domain::chunk::chunks;
-use crate::domain::embedding::Vector;
-use crate::domain::limits::EMBED_BATCH_MAX;
+use crate::domain::embedding::{ModelIdentity, Vector};
+use crate::domain::limits::{EMBED_BATCH_MAX, EMBED_RETRY_MAX, EMBED_RETRY_MIN};
 use crate::ports::EmbedError;
 
 /// A model that blocks the thread it computes on. It is loaded, used and dropped on that thread.
@@ -19,25 +21,70 @@ pub trait Model {
     ///
     /// # Errors
     /// Why, in words that do not quote the texts.
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, String>;
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError>;
 }
 
-/// Loads the model and serves the queue until it is closed.
-pub(super) fn run(shared: &Shared, load: &dyn Fn() -> Result<Box<dyn Model>, String>) {
-    // A panic's message may quote a text, so it goes nowhere from here.
-    let loaded = catch_unwind(AssertUnwindSafe(load))
-        .unwrap_or_else(|_| Err("it panicked while it was loaded".to_owned()));
-    match loaded {
-        Ok(model) => {
-            shared.loaded(Ok(()));
-            Worker { shared, model, begun: Vec::new() }.serve();
+/// Why a model gave no vectors, in words that do not quote the texts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// One of the texts; others may go well.
+    #[error("{0}")]
+    Text(String),
+    /// The model itself: every text would fail now.
+    #[error("{0}")]
+    Down(String),
+}
+
+impl From<ModelError> for EmbedError {
+    fn from(error: ModelError) -> Self {
+        match error {
+            ModelError::Text(reason) => Self::Failed(reason),
+            ModelError::Down(reason) => Self::Unavailable(reason),
         }
-        Err(reason) => shared.loaded(Err(reason)),
+    }
+}
+
+/// A model that was loaded, and what its vectors can be compared with.
+pub struct Loaded {
+    /// What it is.
+    pub identity: ModelIdentity,
+    /// It.
+    pub model: Box<dyn Model>,
+}
+
+/// Loads a model, or says why not; gives up when the token is cancelled.
+pub(super) type Load = dyn Fn(&CancellationToken) -> Result<Loaded, String> + Send + Sync;
+
+/// Loads the model and serves the queue until it is closed. What cannot be loaded is tried again:
+/// an endpoint comes up, a file is put in its place.
+pub(super) fn run(shared: &Shared, serves: Serves, load: &Load) {
+    let mut pause = EMBED_RETRY_MIN;
+    for attempt in 0.. {
+        // A panic's message may quote a text, so it goes nowhere from here.
+        let loaded = catch_unwind(AssertUnwindSafe(|| load(&shared.closing)))
+            .unwrap_or_else(|_| Err("it panicked while it was loaded".to_owned()));
+        let identified = loaded.and_then(|loaded| {
+            shared.identify(&loaded.identity).map(|identity| (identity, loaded.model))
+        });
+        match identified {
+            Ok((identity, model)) => {
+                shared.loaded(attempt, Ok(()));
+                Worker { shared, identity, serves, model, begun: Vec::new() }.serve();
+                return;
+            }
+            Err(reason) => shared.loaded(attempt, Err(reason)),
+        }
+        if !shared.pause(pause) {
+            return;
+        }
+        pause = (pause * 2).min(EMBED_RETRY_MAX);
     }
 }
 
 struct Worker<'a> {
     shared: &'a Shared,
+    identity: &'a ModelIdentity,
+    serves: Serves,
     model: Box<dyn Model>,
     /// Those of the backlog are last.
     begun: Vec<Begun>,
@@ -61,10 +108,10 @@ impl Worker<'_> {
         let batch_max = self.model.batch_max().clamp(1, EMBED_BATCH_MAX);
         loop {
             self.begun.retain(|begun| !begun.task.is_over());
-            match self.shared.next(self.chunks_begun(), batch_max) {
+            match self.shared.next(self.serves, self.chunks_begun(), batch_max) {
                 Turn::Queries(tasks) => self.embed_queries(&tasks),
                 Turn::Documents(tasks) => {
-                    let tokens_max = self.shared.identity.tokens_max;
+                    let tokens_max = self.identity.tokens_max;
                     self.begun.extend(tasks.into_iter().map(|task| Begun {
                         chunks: chunks(&task.text, tokens_max),
                         vectors: Vec::new(),
@@ -91,7 +138,7 @@ impl Worker<'_> {
     }
 
     fn embed_queries(&mut self, tasks: &[Task]) {
-        let prefix = &self.shared.identity.query_prefix;
+        let prefix = &self.identity.query_prefix;
         let texts: Vec<String> =
             tasks.iter().map(|task| format!("{prefix}{}", task.text)).collect();
         for (task, outcome) in tasks.iter().zip(self.embed(&texts)) {
@@ -104,7 +151,7 @@ impl Worker<'_> {
 
     /// Embeds the next `batch_max` chunks of what was begun, in order.
     fn embed_documents(&mut self, batch_max: usize) {
-        let prefix = &self.shared.identity.document_prefix;
+        let prefix = &self.identity.document_prefix;
         let (owners, texts): (Vec<usize>, Vec<String>) = self
             .begun
             .iter()
@@ -138,6 +185,8 @@ impl Worker<'_> {
         let outcomes = match self.call(&texts) {
             Ok(vectors) => vectors.into_iter().map(Ok).collect(),
             Err(error) if texts.len() == 1 => vec![Err(error)],
+            // Nothing is gained by asking a model that is down for each text.
+            Err(error @ EmbedError::Unavailable(_)) => vec![Err(error); texts.len()],
             Err(_) => texts.iter().map(|text| self.call_one(text)).collect(),
         };
         self.shared.note(outcomes.iter().find_map(|outcome: &Result<_, _>| outcome.as_ref().err()));
@@ -152,8 +201,7 @@ impl Worker<'_> {
     /// Calls the model and checks what it gives.
     fn call(&mut self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
         let vectors = catch_unwind(AssertUnwindSafe(|| self.model.embed(texts)))
-            .unwrap_or_else(|_| Err("it panicked".to_owned()))
-            .map_err(EmbedError::Failed)?;
+            .unwrap_or_else(|_| Err(ModelError::Text("it panicked".to_owned())))?;
         if vectors.len() != texts.len() {
             let found = format!("{} vectors for {} texts", vectors.len(), texts.len());
             return Err(EmbedError::Failed(found));
@@ -163,7 +211,7 @@ impl Worker<'_> {
 
     /// The vector at length 1, if it is one of this space.
     fn checked(&self, mut vector: Vec<f32>) -> Result<Vector, EmbedError> {
-        let dimension = self.shared.identity.dimension;
+        let dimension = self.identity.dimension;
         if vector.len() != dimension {
             let found = format!("a vector of {} instead of {dimension} numbers", vector.len());
             return Err(EmbedError::Failed(found));

@@ -5,6 +5,7 @@
 //! never content of memories above TRACE, never a token.
 
 mod counters;
+mod events;
 mod file;
 mod fold;
 mod histogram;
@@ -13,6 +14,7 @@ mod logging;
 mod panics;
 
 pub use counters::Counters;
+pub use events::{EVENTS, LogEvent};
 pub use file::FileSettings;
 pub use logging::{Log, LogSettings, LogWorker, TelemetryError, install};
 pub use panics::log_panics;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use recalld::domain::embedding::{Space, cosine};
-use recalld::embed;
+use recalld::embed::{Queue, bundled, seeded};
 use recalld::ports::{Embedder as _, Store as _};
 use recalld::store::{RedbStore, StoreSettings};
 use serde_json::{Value, json};
@@ -74,7 +74,10 @@ async fn unmixed_spaces(home: &Home) -> Vec<Space> {
     let snapshot = store.snapshot().await.unwrap();
     for space in &spaces {
         let name = if space.model.name == "seeded" { "seeded" } else { "bundled" };
-        let model = embed::start(name, 1).unwrap();
+        let model = match name {
+            "seeded" => Queue::start(seeded::identity(0), 1, || Ok(seeded::model(0))),
+            _ => Queue::start(bundled::identity(), 1, bundled::load),
+        };
         let stored = snapshot.scan_vectors(space.id, None, usize::MAX).await.unwrap();
         for (id, embedded) in stored.iter().step_by(CHECK_STEP) {
             let memory = snapshot.memories(vec![*id]).await.unwrap().remove(0).unwrap();

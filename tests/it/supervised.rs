@@ -85,6 +85,18 @@ async fn start_and_stop_are_told_in_their_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stop_during_the_start_is_obeyed() {
+    let home = Home::new();
+    let manager = Manager::new(&home);
+    let mut daemon = home.spawn_with(|command| manager.supervise(command));
+    manager.until("EXTEND_TIMEOUT_USEC=");
+    daemon.signal(Signal::TERM);
+    manager.until("STOPPING=1");
+    assert!(end(&mut daemon).await.success());
+    assert!(!home.socket().exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reload_is_told_from_its_beginning_to_its_end_also_when_it_fails() {
     let home = Home::with_config("[recall]\nlimit = 5\n").expect_log("configuration refused");
     let manager = Manager::new(&home);

@@ -26,7 +26,7 @@ const ROOTS: &[&str] = &["app", "lib", "main"];
 /// Longest file, lines, tests included.
 const LINES_MAX: usize = 600;
 
-fn rust_files(dir: &Path, files: &mut Vec<PathBuf>) {
+pub fn rust_files(dir: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -108,6 +108,8 @@ impl Contact {
                 findings.extend(place(status, data));
                 findings.extend(parts(status));
                 findings.push(parity(status));
+                findings.extend(backups(status));
+                findings.extend(needs_restart(status));
                 findings.extend(remarks(status));
                 findings
             }
@@ -179,6 +181,13 @@ const NAMES: &[(&str, &str, &str)] = &[
     ),
     ("text", "index of words", "wait until it is loaded or built anew; everything stored is kept"),
     ("vectors", "index of meaning", "wait until it is loaded; search by words works meanwhile"),
+    ("backup", "backup", "free some space, or see to `backup.dir`; `recalld backup` tries at once"),
+    ("config", "reload", "correct the file; `recalld reload` then tells what is still wrong"),
+    (
+        "log",
+        "log",
+        "see `last_error` and the file in `recalld status`: a full disk, or a directory gone",
+    ),
     ("model", "model", "see `embed.model` in the configuration; search by words works meanwhile"),
 ];
 
@@ -200,6 +209,35 @@ fn parity(status: &Value) -> Finding {
             format!("{} of {} memories were repaired at {at}", n("n_repaired"), n("n_compared")),
         ),
     }
+}
+
+/// The last backup and the next.
+fn backups(status: &Value) -> Option<Finding> {
+    let part = "last backup";
+    let backup = status["backup"].as_object()?;
+    let fact = |name: &str| backup.get(name).map(text);
+    let next = fact("next").map_or_else(|| "none is due".to_owned(), |at| format!("next {at}"));
+    Some(match fact("last") {
+        Some(last) => {
+            let n_backups = fact("n_backups").unwrap_or_default();
+            Finding::ok(part, format!("{last}, {next}, {n_backups} kept"))
+        }
+        None if backup.contains_key("next") => Finding::off(part, format!("none yet, {next}")),
+        None => {
+            let detail = "there is none, and none is due (`backup.every_hours`)";
+            Finding::degraded(part, detail, "`recalld backup` makes one")
+        }
+    })
+}
+
+/// Whether the daemon runs with an older configuration than the one it has read.
+fn needs_restart(status: &Value) -> Option<Finding> {
+    let keys = status.pointer("/config/needs_restart")?.as_array()?;
+    let keys: Vec<String> = keys.iter().map(text).collect();
+    (!keys.is_empty()).then(|| {
+        let detail = format!("changed, and not in force before a restart: {}", keys.join(", "));
+        Finding::degraded("restart", detail, "`systemctl --user restart recalld`")
+    })
 }
 
 /// What a reader should know beside the parts.
@@ -229,6 +267,7 @@ mod tests {
                 { "name": "model", "state": "off", "because": "switched off" },
             ],
             "parity": { "compared_at": "2026-01-01T00:00:00Z", "agrees": true, "n_compared": 7 },
+            "config": { "needs_restart": ["store.dir"] },
             "notes": ["English only"],
         });
         assert_eq!(
@@ -240,6 +279,7 @@ mod tests {
                 ("index of words", State::Degraded),
                 ("model", State::Off),
                 ("index parity", State::Ok),
+                ("restart", State::Degraded),
                 ("note", State::Ok),
             ]
         );

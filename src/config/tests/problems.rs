@@ -42,7 +42,7 @@ fn each_kind_of_mistake_is_told_with_its_place() {
         "embed.model = \"openai\"",
         &[
             "FILE:1:15: embed.model",
-            "    expected one of \"bundled\", \"seeded\", \"none\"",
+            "    expected one of \"bundled\", \"endpoint\", \"seeded\", \"none\"",
             "    found the string \"openai\"",
         ],
     );
@@ -102,7 +102,8 @@ fn an_unknown_key_names_the_nearest() {
         (
             "colour = 'blue'",
             "1:1: colour",
-            "known sections: store, embed, index, recall, decay, decay.half_life_days, forget, backup, \
+            "known sections: store, embed, embed.endpoint, index, recall, decay, \
+             decay.half_life_days, forget, backup, \
              server, access, log",
         ),
     ] {

@@ -8,11 +8,11 @@ use super::{assert_unit, cosine};
 use crate::domain::chunk::chunks;
 use crate::domain::embedding::{Languages, Vector};
 use crate::domain::likeness::{Likeness, PAIRS};
-use crate::embed::{Queue, bundled, start};
+use crate::embed::{Choice, Queue, bundled};
 use crate::ports::Embedder;
 
 fn queue() -> Queue {
-    start("bundled", 1).unwrap()
+    super::start(Choice::Bundled, 1)
 }
 
 async fn documents(queue: &Queue, texts: &[&str]) -> Vec<Vec<Vector>> {
@@ -171,7 +171,7 @@ fn the_model_reads_every_word_of_a_text_in_some_chunk() {
 
 #[tokio::test]
 async fn the_common_scale_of_cosines_is_that_of_this_model() {
-    let model = start("bundled", 1).unwrap();
+    let model = queue();
     let (mut questions, mut answers) = (Vec::new(), Vec::new());
     for (question, answer) in PAIRS {
         questions.push(model.embed_query(question.into()).await.unwrap());

@@ -9,7 +9,7 @@ use futures::FutureExt;
 
 use crate::domain::embedding::{Languages, ModelIdentity};
 use crate::domain::limits::{EMBED_QUEUE_MAX, QUERY_CACHE_MAX};
-use crate::embed::{Model, Queue, start};
+use crate::embed::{Choice, Loaded, Model, ModelError, Plan, Queue};
 use crate::ports::{EmbedError, Embedder};
 
 /// Longest wait of a test for its own other half; only a failing test waits that long.
@@ -49,14 +49,18 @@ impl Model for Scripted {
         self.batch_max
     }
 
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, String> {
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
         self.asked.send(texts.iter().map(|text| (*text).to_owned()).collect()).unwrap();
         if let Some(permit) = &self.permit {
-            permit.recv_timeout(PATIENCE).map_err(|error| error.to_string())?;
+            let waited = permit.recv_timeout(PATIENCE);
+            waited.map_err(|error| ModelError::Text(error.to_string()))?;
         }
         assert!(!texts.iter().any(|text| text.contains("panic")), "as told");
         if texts.iter().any(|text| text.contains("error")) {
-            return Err("as told".to_owned());
+            return Err(ModelError::Text("as told".to_owned()));
+        }
+        if texts.iter().any(|text| text.contains("down")) {
+            return Err(ModelError::Down("as told".to_owned()));
         }
         Ok(texts
             .iter()
@@ -322,7 +326,7 @@ async fn closing_fails_those_who_wait_and_ends_the_threads() {
 
 #[tokio::test]
 async fn several_threads_share_one_queue() {
-    let queue = Arc::new(start("seeded", 3).unwrap());
+    let queue = Arc::new(super::start(Choice::Seeded, 3));
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..200 {
         let queue = Arc::clone(&queue);
@@ -338,8 +342,58 @@ async fn several_threads_share_one_queue() {
     }
 }
 
-#[test]
-fn an_unknown_model_is_refused_by_name() {
-    let refusal = start("gpt", 1).err().unwrap();
-    assert!(refusal.to_string().contains("`gpt`"), "{refusal}");
+#[tokio::test]
+async fn a_model_that_is_down_is_not_asked_for_each_text_of_a_batch() {
+    let (queue, script) = scripted(8, true);
+    let mut blocker = queue.embed_query("blocker".into());
+    assert!(blocker.as_mut().now_or_never().is_none());
+    script.next();
+    let mut documents = queue.embed_documents(texts(&["one", "down", "three"]));
+    assert!(documents.as_mut().now_or_never().is_none());
+    script.allow(2);
+    assert_eq!(documents.await, Err(EmbedError::Unavailable("as told".to_owned())));
+    assert_eq!(script.calls_so_far(), ["one", "down", "three"]);
+    let report = queue.report();
+    assert!(!report.ready && report.detail == "scripted is down: as told", "{report:?}");
+    script.allow(1);
+    queue.embed_query("and up again".into()).await.unwrap();
+    assert!(queue.report().ready);
+}
+
+/// Waits for a permit with each text that says "stuck".
+struct Sticky {
+    permits: Arc<Mutex<Receiver<()>>>,
+}
+
+impl Model for Sticky {
+    fn batch_max(&self) -> usize {
+        1
+    }
+
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        if texts.iter().any(|text| text.contains("stuck")) {
+            let waited = self.permits.lock().unwrap().recv_timeout(PATIENCE);
+            waited.map_err(|error| ModelError::Text(error.to_string()))?;
+        }
+        Ok(vec![vec![1.0, 0.0]; texts.len()])
+    }
+}
+
+#[tokio::test]
+async fn a_thread_for_queries_serves_them_while_documents_are_stuck() {
+    let (permit, permits) = channel();
+    let permits = Arc::new(Mutex::new(permits));
+    let plan = Plan { name: "two".to_owned(), identity: None, n_threads: 2, n_for_queries: 1 };
+    let queue = Queue::run(plan, move |_| {
+        let model = Sticky { permits: Arc::clone(&permits) };
+        Ok(Loaded { identity: identity(), model: Box::new(model) })
+    });
+    let mut documents = queue.embed_documents(texts(&["stuck", "stuck too"]));
+    assert!(documents.as_mut().now_or_never().is_none());
+    queue.embed_query("query".into()).await.unwrap();
+    assert!(documents.as_mut().now_or_never().is_none());
+    permit.send(()).unwrap();
+    permit.send(()).unwrap();
+    assert_eq!(documents.await.unwrap().len(), 2);
+    assert_eq!(queue.identity(), Some(identity()), "known once it is loaded");
 }

@@ -1,11 +1,11 @@
 //! The stand-in model.
 
-use crate::embed::{Queue, seeded, start};
+use crate::embed::{Choice, Queue, seeded};
 use crate::ports::Embedder;
 
 #[tokio::test]
 async fn texts_that_share_words_are_near_and_seeds_are_worlds_apart() {
-    let queue = start("seeded", 1).unwrap();
+    let queue = super::start(Choice::Seeded, 1);
     let query = queue.embed_query("green tea in the morning".into()).await.unwrap();
     let texts =
         ["She drinks green tea every morning", "The invoice is overdue", "我喜欢乌龙茶", "", "!?"];

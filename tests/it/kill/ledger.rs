@@ -49,6 +49,13 @@ pub struct Findings {
     pub back: Vec<String>,
 }
 
+impl Findings {
+    /// Whether all is as it must be.
+    pub fn is_clean(&self) -> bool {
+        self.lost.is_empty() && self.back.is_empty()
+    }
+}
+
 /// Compares everything known with what the daemon says; what was uncertain is certain afterwards.
 pub async fn compare(owner: &Agent, ledger: &mut Ledger) -> Findings {
     let ids: Vec<String> = ledger.keys().cloned().collect();

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::daemon::{Agent, Daemon, Home, eventually};
 use crate::random::Random;
 
+mod backups;
 mod ledger;
 mod writers;
 
@@ -19,11 +21,11 @@ use ledger::Ledger;
 /// Longest time until a kill, counted from a daemon that answers, milliseconds.
 const LIFE_MS_MAX: u64 = 400;
 /// Longest time until a kill, counted from the start of a process, milliseconds.
-const START_MS_MAX: u64 = 900;
+const START_MS_MAX: u64 = 500;
 /// Longest time until the kill of the first start on an empty directory, microseconds.
 const FIRST_START_US_MAX: u64 = 60_000;
 /// Rounds after which a new directory is taken, so that one run has small and large stores.
-const ROUNDS_PER_HOME: u64 = 100;
+const ROUNDS_PER_HOME: u64 = 60;
 /// Memories that are searched for by their words when a directory is left.
 const SEARCHES: usize = 50;
 
@@ -38,10 +40,21 @@ enum Phase {
     Rebuild,
     /// The same, while every memory is embedded anew by another model.
     Reembed,
+    /// The same, while one backup after another is made.
+    Backup,
+    /// A backup is put in the place of the store.
+    Restore,
 }
 
 impl Phase {
-    const ALL: [Self; 4] = [Self::FirstStart, Self::Writing, Self::Rebuild, Self::Reembed];
+    const ALL: [Self; 6] = [
+        Self::FirstStart,
+        Self::Writing,
+        Self::Rebuild,
+        Self::Reembed,
+        Self::Backup,
+        Self::Restore,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -49,6 +62,8 @@ impl Phase {
             Self::Writing => "writing",
             Self::Rebuild => "index rebuild",
             Self::Reembed => "re-embedding",
+            Self::Backup => "backup",
+            Self::Restore => "restore",
         }
     }
 }
@@ -62,9 +77,12 @@ pub struct Summary {
     pub n_acknowledged: u64,
     n_checked: u64,
     n_searched: u64,
+    n_verified: u64,
+    n_restored: u64,
     lost: Vec<String>,
     back: Vec<String>,
     not_found: Vec<String>,
+    unsound: Vec<String>,
 }
 
 impl Summary {
@@ -78,6 +96,7 @@ impl Summary {
             ("lost", self.lost.as_slice()),
             ("back from the dead", &self.back),
             ("not found by their words", &self.not_found),
+            ("failed verifies", &self.unsound),
         ]
         .into_iter()
     }
@@ -91,6 +110,7 @@ impl fmt::Display for Summary {
         }
         writeln!(f, "{} acknowledged writes", self.n_acknowledged)?;
         writeln!(f, "{} checks by id, {} by words", self.n_checked, self.n_searched)?;
+        writeln!(f, "{} backups verified, {} restored", self.n_verified, self.n_restored)?;
         for (name, faults) in self.faults() {
             writeln!(f, "{} {name}", faults.len())?;
             for fault in faults {
@@ -117,7 +137,7 @@ pub async fn rounds(n_rounds: u64, random: &mut Random) -> Summary {
 
 /// A directory, what is known of its memories, and what was found so far.
 struct World {
-    home: Home,
+    home: Rc<Home>,
     model: &'static str,
     ledger: Ledger,
     random: Random,
@@ -127,7 +147,7 @@ struct World {
 impl World {
     fn new(random: Random, summary: Summary) -> Self {
         let home = Home::new().expect_log("is for tests").expect_log("indexes repaired");
-        Self { home, model: "bundled", ledger: Ledger::new(), random, summary }
+        Self { home: Rc::new(home), model: "bundled", ledger: Ledger::new(), random, summary }
     }
 
     /// One kill, and the check after it.
@@ -143,9 +163,12 @@ impl World {
             }
             Phase::Reembed => {
                 self.model = if self.model == "bundled" { "seeded" } else { "bundled" };
-                self.home.configure(&format!("[embed]\nmodel = \"{}\"\n", self.model));
+                let home = Rc::get_mut(&mut self.home).unwrap();
+                home.configure(&format!("[embed]\nmodel = \"{}\"\n", self.model));
                 self.kill_starting().await;
             }
+            Phase::Backup => self.kill_backing_up().await,
+            Phase::Restore => self.kill_restoring().await,
         }
         self.summary.n_rounds += 1;
         *self.summary.kills.entry(phase).or_default() += 1;
@@ -165,8 +188,9 @@ impl World {
 
     /// Checks what is there, then kills under writes.
     async fn kill_writing(&mut self) {
-        let daemon = self.home.serve().await;
-        compare(&self.home, &mut self.ledger, &mut self.summary).await;
+        let home = Rc::clone(&self.home);
+        let daemon = home.serve().await;
+        self.compare().await;
         let life = Duration::from_millis(self.random.below(LIFE_MS_MAX));
         let round = self.summary.n_rounds;
         self.summary.n_acknowledged +=
@@ -175,29 +199,55 @@ impl World {
 
     /// Kills under writes, some time after the start of the process; checks at the next start.
     async fn kill_starting(&mut self) {
+        let home = Rc::clone(&self.home);
         let life = Duration::from_millis(self.random.below(START_MS_MAX));
         let round = self.summary.n_rounds;
-        let daemon = self.home.spawn();
+        let daemon = home.spawn();
         self.summary.n_acknowledged +=
             kill_under_writes(daemon, life, round, &mut self.ledger, &mut self.random).await;
-        let daemon = self.home.serve().await;
-        compare(&self.home, &mut self.ledger, &mut self.summary).await;
+        let daemon = home.serve().await;
+        self.compare().await;
         daemon.kill();
+    }
+
+    /// Compares the daemon with what is known, and adds what was found to the summary.
+    async fn compare(&mut self) {
+        let findings = ledger::compare(&self.home.owner().await, &mut self.ledger).await;
+        self.summary.n_checked += findings.n_checked;
+        let round = self.summary.n_rounds;
+        let told = |fault: String| format!("round {round}: {fault}");
+        self.summary.lost.extend(findings.lost.into_iter().map(told));
+        self.summary.back.extend(findings.back.into_iter().map(told));
     }
 
     /// The last check of a directory: by id, and by words once everything is well.
     async fn leave(mut self) -> Summary {
-        let daemon = self.home.serve().await;
-        let owner = self.home.owner().await;
-        compare(&self.home, &mut self.ledger, &mut self.summary).await;
-        eventually("every part is well", async || {
-            let status = owner.must("memory_status", json!({})).await;
-            (status["ok"] == json!(true)).then_some(())
-        })
-        .await;
+        let home = Rc::clone(&self.home);
+        let daemon = home.serve().await;
+        let owner = home.owner().await;
+        self.compare().await;
+        settled(&owner).await;
         search(&owner, &self.ledger, &mut self.random, &mut self.summary).await;
         assert!(daemon.stop().await.success());
         self.summary
+    }
+}
+
+/// Waits until every part is well. Embedding some thousand memories anew takes its time, so as long
+/// as one was embedded within [`WAIT`](crate::daemon::WAIT) there is no hurry.
+async fn settled(owner: &Agent) {
+    let mut pending = u64::MAX;
+    while pending > 0 {
+        pending = eventually("every part is well, or a memory less is waiting", async || {
+            let status = owner.must("memory_status", json!({})).await;
+            let pass = &status["reembedding"];
+            let n = |value: &Value| value.as_u64().unwrap_or(0);
+            let left =
+                n(&status["n_pending_vectors"]).max(n(&pass["n_total"]) - n(&pass["n_done"]));
+            let left = left.max(1);
+            if status["ok"] == json!(true) { Some(0) } else { (left < pending).then_some(left) }
+        })
+        .await;
     }
 }
 
@@ -213,12 +263,16 @@ async fn kill_under_writes(
     let is_over = AtomicBool::new(false);
     let socket = daemon.home().socket();
     let writing = writers::write(&socket, round, ledger, random, &is_over);
-    let killing = async {
-        tokio::time::sleep(life).await;
-        daemon.kill();
-        is_over.store(true, Ordering::Relaxed);
-    };
+    let killing = kill_after(daemon, life, &is_over);
     futures::join!(writing, killing).0
+}
+
+/// Kills a daemon after this time, and says so.
+async fn kill_after(daemon: Daemon<'_>, life: Duration, is_over: &AtomicBool) {
+    tokio::time::sleep(life).await;
+    // First: whoever sees a daemon go away must find that it was to be.
+    is_over.store(true, Ordering::Relaxed);
+    daemon.kill();
 }
 
 /// Looks for some of the memories by the one word that is theirs alone.
@@ -234,16 +288,6 @@ async fn search(owner: &Agent, ledger: &Ledger, random: &mut Random, summary: &m
         }
         summary.n_searched += 1;
     }
-}
-
-/// Compares the daemon with what is known, and adds what was found to the summary.
-async fn compare(home: &Home, ledger: &mut Ledger, summary: &mut Summary) {
-    let findings = ledger::compare(&home.owner().await, ledger).await;
-    summary.n_checked += findings.n_checked;
-    let round = summary.n_rounds;
-    let told = |fault: String| format!("round {round}: {fault}");
-    summary.lost.extend(findings.lost.into_iter().map(told));
-    summary.back.extend(findings.back.into_iter().map(told));
 }
 
 #[cfg(test)]
