@@ -14,7 +14,7 @@ use crate::domain::id::MemoryId;
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
 use crate::ports::{
     ArmReport, Candidates, EmbedError, Embedder, EmbedderReport, Ids, IndexError, IndexReport,
-    Measured, Meter, ParityReport, Snapshot,
+    Measured, Meter, ParityReport, Rebuilds, Snapshot,
 };
 
 /// Ids by step.
@@ -131,7 +131,13 @@ impl Candidates for Nothing {
             disk_bytes: 0,
             watermark: 0,
         };
-        IndexReport { vectors: arm.clone(), text: arm, n_graphs: 0, n_pending_vectors: 0 }
+        IndexReport {
+            vectors: arm.clone(),
+            text: arm,
+            n_graphs: 0,
+            n_pending_vectors: 0,
+            text_rebuilds: Rebuilds::default(),
+        }
     }
 
     fn check<'a>(
