@@ -22,6 +22,7 @@ use crate::domain::identity::Actor;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
+use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
 
 /// Real time, and the only place it comes from.
 pub trait Clock: Send + Sync {
@@ -88,8 +89,12 @@ pub enum StoreError {
     #[error("the store cannot write or read its file: {0}")]
     Io(String),
     /// No space left; nothing of the request was written.
-    #[error("the disk is full: {0}")]
+    #[error("the disk is full, nothing was written: {0}")]
     Full(String),
+    /// Too little space is left to store anything new; nothing was tried. It ends by itself when
+    /// there is space again; what does not grow goes on meanwhile.
+    #[error("the disk is full and nothing new is stored: {0}")]
+    NoRoom(String),
     /// Stored bytes do not read as what they should be.
     #[error("stored bytes are damaged: {0}")]
     Damaged(String),
@@ -195,6 +200,37 @@ pub trait Backups: Send + Sync {
     fn place(&self) -> &Path;
 }
 
+/// Everything out and back in.
+pub trait Transfer: Send + Sync {
+    /// What follows `after`, up to about `bytes_max` bytes of text and at least one item while there
+    /// is one. Each page is as of its own moment.
+    fn export(
+        &self,
+        after: ExportPlace,
+        bytes_max: usize,
+    ) -> BoxFuture<'_, Result<ExportPage, StoreError>>;
+
+    /// Takes in each group that is not there yet, under its own ids, all or none of them, durable at
+    /// the answer; nothing that is there changes. With `is_dry` nothing is written.
+    fn import(
+        &self,
+        groups: Vec<Group>,
+        actor: Actor,
+        now: Timestamp,
+        is_dry: bool,
+    ) -> BoxFuture<'_, Result<Vec<ImportOutcome>, StoreError>>;
+}
+
+/// A page of an export.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExportPage {
+    /// Memories in the order of their ids, each with its earlier versions behind it; then what is
+    /// forgotten.
+    pub items: Vec<Item>,
+    /// Where the next page begins; `None`: this was the last.
+    pub next: Option<ExportPlace>,
+}
+
 /// A backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backup {
@@ -258,7 +294,7 @@ pub struct StoreReport {
     pub format_version: u32,
     /// Writes waiting now.
     pub n_waiting: usize,
-    /// Why it takes no writes, if it takes none.
+    /// Why it takes no writes, or none that grow, if that is so.
     pub trouble: Option<String>,
 }
 

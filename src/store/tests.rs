@@ -5,7 +5,10 @@ mod fixture;
 mod backups;
 mod format;
 mod opening;
+mod room;
 mod writing;
+
+mod faults;
 
 mod forgetting;
 mod listing;
@@ -13,6 +16,7 @@ mod remembering;
 mod requests;
 mod revising;
 mod spaces;
+mod transfer;
 mod vectors;
 
 mod model;
