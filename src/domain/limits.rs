@@ -207,6 +207,9 @@ pub const QUERY_CACHE_MAX: usize = 512;
 /// source code about 115).
 pub const CHUNKS_MAX: usize = 128;
 
+/// Sentences that an extract is chosen from; of more, the last ones (each is compared with every other).
+pub const EXTRACT_SENTENCES_MAX: usize = 400;
+
 /// Longest wait of a search for vectors that are still being loaded; words answer alone then.
 pub const VECTORS_WAIT_MAX: Duration = Duration::from_millis(300);
 /// Committed changes that the text index may not have committed yet; past it a commit is forced.
