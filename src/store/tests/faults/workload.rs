@@ -159,6 +159,7 @@ impl World {
             store: store.clone(),
             candidates,
             backups: Arc::new(RedbBackups::new(store.clone(), "/dev/null/backups".into())),
+            transfer: store.clone(),
             embedder: Some(model.clone()),
             clock: clock.clone(),
             ids: ids.clone(),
