@@ -18,12 +18,14 @@ use super::reserve::{Reserve, Room};
 pub(super) struct Condition {
     fatal: watch::Sender<Option<String>>,
     reserve: OnceLock<Reserve>,
+    /// The first damage that was met since the start: what is stored goes on, but a person must look.
+    damage: OnceLock<String>,
 }
 
 impl Condition {
     /// A store that has just been opened.
     pub(super) fn new() -> Self {
-        Self { fatal: watch::Sender::new(None), reserve: OnceLock::new() }
+        Self { fatal: watch::Sender::new(None), reserve: OnceLock::new(), damage: OnceLock::new() }
     }
 
     /// Has the room on the disk looked after from now on.
@@ -36,14 +38,21 @@ impl Condition {
         self.reserve.get().map_or(Room::Enough, Reserve::room)
     }
 
-    /// Why nothing is stored, or nothing new: the file has failed, or the disk is full.
+    /// Why nothing is stored, or nothing new, or something cannot be read: the file has failed, the
+    /// disk is full, or damage was met.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.fatal().or_else(|| self.reserve.get().and_then(Reserve::full))
+        self.fatal()
+            .or_else(|| self.reserve.get().and_then(Reserve::full))
+            .or_else(|| self.damage.get().cloned())
     }
 
     /// Notes the error of an outcome if no more can be written after it; the first one stands. On a
     /// full disk the ballast is given up, so that the next start has room to open the file.
     pub(super) fn note<T>(&self, outcome: &Result<T>) {
+        if let Err(error @ StoreError::Damaged(_)) = outcome {
+            let _first =
+                self.damage.set(format!("{error}; `recalld restore` brings a backup")).is_ok();
+        }
         let Some(error) = outcome.as_ref().err().filter(|error| is_fatal(error)) else { return };
         let reason =
             if let StoreError::Io(reason) = error { reason.clone() } else { error.to_string() };

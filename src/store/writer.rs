@@ -88,7 +88,10 @@ impl Writer {
         let (answer, answered) = oneshot::channel();
         self.enqueue(Box::new(Pending { operation, outcome: None, answer }))?;
         match answered.await {
-            Ok(outcome) => outcome,
+            Ok(outcome) => {
+                self.shared.condition.note(&outcome);
+                outcome
+            }
             Err(_) => Err(StoreError::Closed),
         }
     }

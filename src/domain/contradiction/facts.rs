@@ -59,6 +59,11 @@ static SINGLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// Who works where.
+static WORKPLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^([^，。,]{1,8})(?:现在|目前)?在([^，。,]{2,12})(?:工作|上班|任职)").ok()
+});
+
 /// Predicates that have one complement at a time if it is a name ("my manager is tall" says another thing).
 static SINGLE_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:manager|boss|wife|husband|employer|supervisor|team lead) is\b|(?:上司|老板|经理|妻子|老婆|丈夫|老公|雇主|导师)(?:是|叫)").ok()
@@ -78,6 +83,8 @@ pub(super) struct Facts {
     pub(super) is_eventful: bool,
     pub(super) is_question: bool,
     pub(super) is_negative: bool,
+    /// Words and characters of negation, whatever they do.
+    pub(super) n_negations: usize,
     pub(super) has_pronoun: bool,
     pub(super) contrasts: bool,
     pub(super) single: Option<Single>,
@@ -112,6 +119,7 @@ impl Facts {
             is_eventful: cues::is_eventful(statement.text),
             is_question: statement.text.trim_end().ends_with(['?', '？', '吗']),
             is_negative,
+            n_negations: clauses::n_negations(statement.text),
             has_pronoun: cues::has_pronoun(statement.text),
             contrasts: cues::contrasts(statement.text),
             single: single(&support.reading),
@@ -199,9 +207,11 @@ impl Facts {
     pub(super) fn is_reversed_by(&self, other: &Self) -> bool {
         let candidates = clauses::candidates(&other.clauses);
         self.clauses.iter().flatten().any(|clause| {
-            let is_short = clause.words.len() == 1 && clause.words == other.words;
-            if is_short {
-                return clause.is_negative() != other.is_negative;
+            // A single word is compared with the same word alone.
+            if clause.words.len() == 1 && clause.words == other.words {
+                let mut equals =
+                    other.clauses.iter().flatten().filter(|own| own.words == clause.words);
+                return !equals.any(|own| own.is_negative() == clause.is_negative());
             }
             clauses::is_reversed(clause, &candidates) == Some(true)
                 && candidates.iter().any(|candidate| clause.covered_by(candidate) >= 0.6)
@@ -223,6 +233,14 @@ fn anchors(reading: &Reading) -> BTreeSet<String> {
 }
 
 fn single(reading: &Reading) -> Option<Single> {
+    if let Some(found) = WORKPLACE.as_ref().and_then(|regex| regex.captures(&reading.text)) {
+        let group = |at: usize| found.get(at).map_or("", |group| group.as_str());
+        let words = |text: &str| -> BTreeSet<String> {
+            let text = read(&cues::without_cues(text));
+            clauses::content_words(&text, &(0..text.text.len())).into_iter().collect()
+        };
+        return Some(Single { subject: words(group(1)), complement: words(group(2)) });
+    }
     let find = |regex: &LazyLock<Option<Regex>>| regex.as_ref()?.find(&reading.text);
     let (found, asks_for_name) = match find(&SINGLE_NAME) {
         Some(found) => (found, true),
@@ -252,6 +270,6 @@ mod tests {
 
     #[test]
     fn the_predicates_of_one_complement_compile() {
-        assert!(SINGLE.is_some() && SINGLE_NAME.is_some());
+        assert!(SINGLE.is_some() && SINGLE_NAME.is_some() && WORKPLACE.is_some());
     }
 }

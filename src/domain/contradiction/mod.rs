@@ -131,6 +131,7 @@ impl Pair<'_> {
             && !old.is_reversed_by(new)
             && !new.is_reversed_by(old)
             && old.is_negative == new.is_negative
+            && old.n_negations == new.n_negations
     }
 
     /// Events, and what reads like one whatever its kind.

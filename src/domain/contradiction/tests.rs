@@ -1,5 +1,7 @@
 //! Pairs of statements and what the second is to the first, in English and Chinese.
 
+use proptest::prelude::*;
+
 use super::Verdict::{Correction, Same, Unclear, Unrelated};
 use super::*;
 
@@ -63,6 +65,10 @@ fn another_value_in_the_same_place_corrects() {
         (Fact, "路由器是192.168.7.1", "路由器是192.168.9.1", Correction),
         (Fact, "团队有20人", "团队有二十五人", Correction),
         (Fact, "我住在北京", "我住在上海", Correction),
+        (Fact, "我在谷歌工作", "我在微软工作", Correction),
+        (Fact, "打印机在二楼", "打印机在三楼", Correction),
+        (Fact, "The server has 16 GB of RAM", "The server has 32 GB of RAM", Correction),
+        (Fact, "Backups are kept for 30 days", "Backups are kept for 14 days", Correction),
         (Fact, "我的上司是赵雅琳", "我的上司是李娜", Correction),
         (Fact, "截止日期是11月20日", "截止日期是11月27日", Correction),
         (Preference, "我最喜欢的颜色是蓝色", "我最喜欢的颜色是绿色", Correction),
@@ -97,6 +103,9 @@ fn what_is_turned_round_corrects() {
         (Preference, "我喜欢香菜", "我讨厌香菜", Correction),
         (Fact, "防火墙已启用", "防火墙已关闭", Correction),
         (Fact, "我抽烟", "我不抽烟了", Correction),
+        (Fact, "我对花生过敏", "我对花生不过敏", Correction),
+        (Fact, "他同意这个方案", "他不同意这个方案", Correction),
+        (Fact, "Ann is allergic to peanuts", "Ann is not allergic to peanuts", Correction),
     ]);
 }
 
@@ -161,6 +170,10 @@ fn two_facts_about_like_things_stay_two() {
         (Fact, "张伟喜欢喝茶", "李娜喜欢喝茶", Unrelated),
         (Preference, "我喜欢喝茶", "我喜欢喝咖啡", Unrelated),
         (Fact, "我吃素", "我妻子吃肉", Unrelated),
+        (Fact, "我对花生过敏", "我对海鲜过敏", Unrelated),
+        (Fact, "我儿子五岁", "我女儿六岁", Unrelated),
+        (Fact, "Ann is allergic to peanuts", "Ann is allergic to shellfish", Unrelated),
+        (Fact, "The invoice INC-90312 is 300 EUR", "The invoice INC-90313 is 500 EUR", Unrelated),
         (Fact, "备份在周一运行", "第二个备份在周五运行", Unrelated),
         (Fact, "I went to the zoo", "The database needs 3 GB", Unrelated),
     ]);
@@ -207,4 +220,29 @@ fn a_low_cosine_ends_it_and_none_leaves_it_to_the_words() {
     assert_eq!(verdict(Fact, old, new, Some(0.1)), Unrelated);
     assert_eq!(verdict(Fact, old, new, None), Correction);
     assert_eq!(verdict(Fact, old, old, None), Same);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_contradicts_itself(
+        words in prop::collection::vec(
+            prop::sample::select(vec![
+                "I", "am", "not", "vegetarian", "the router is", "192.168.7.1", "no longer", "like", "hate", "coffee", "20 people",
+                "on Friday", "but", ",", ".", "without", "failed", "Alice", "我", "不", "喜欢", "吃素", "没有", "改成", "11月20日", "，", "。",
+            ]),
+            1..10,
+        ),
+        later in 10_i8..12,
+    ) {
+        let text = words.join(" ");
+        let found = judge(
+            &statement(&text, Fact, 10),
+            &statement(&text, Fact, later),
+            Some(1.0),
+            &Policy::default(),
+        );
+        prop_assert!(matches!(found, Same | Unrelated), "{found:?} of `{text}`");
+    }
 }

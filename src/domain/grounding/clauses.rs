@@ -39,7 +39,6 @@ const HAN_NO_NEGATIONS: &[&str] = &[
     "不但",
     "不只",
     "不光",
-    "不过",
     "不同",
     "不错",
     "不少",
@@ -65,7 +64,6 @@ const HAN_NO_NEGATIONS: &[&str] = &[
     "无限",
     "无人机",
     "未来",
-    "未必",
     "别人",
     "别的",
     "别墅",
@@ -84,6 +82,24 @@ const HAN_NO_NEGATIONS: &[&str] = &[
     "不锈钢",
     "不动产",
 ];
+/// Chinese negations that begin like one of those.
+const HAN_NEGATIONS: &[&str] = &[
+    "不过敏",
+    "不过期",
+    "不过关",
+    "不过夜",
+    "不同意",
+    "不同步",
+    "不错过",
+    "不少于",
+    "不管用",
+    "不断电",
+    "不止痛",
+    "未来得及",
+    "没事先",
+    "特别不",
+    "没问题目",
+];
 /// Words for failure: with a negation they say that something worked.
 const FAILURES: &str = "fail failed fails failing failure failures unsuccessful unsuccessfully";
 const HAN_FAILURES: &[&str] = &["失败", "失敗"];
@@ -93,7 +109,7 @@ static BREAKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)[,;:]\s|[,;，；：]|\s[-–—]\s|——|",
         r"\s(?:without|and|but|while|although|though|because|whereas|so|then|which|since|however)\s|",
-        r"但是|但|而且|然而|因为|所以|然后|并且|虽然|不过|同时",
+        r"但是|但|而且|然而|因为|所以|然后|并且|虽然|同时",
     ))
     .ok()
 });
@@ -210,6 +226,18 @@ pub(crate) fn is_negative(text: &str) -> bool {
     has_negator != has_failure
 }
 
+/// How many words and characters of negation a text holds, whatever they are part of.
+pub(crate) fn n_negations(text: &str) -> usize {
+    tokens(text)
+        .iter()
+        .filter(|token| match token.kind {
+            TokenKind::Word => is_in(NEGATORS, &token.surface),
+            TokenKind::Character => HAN_NEGATORS.contains(&token.text.as_str()),
+            TokenKind::Pair | TokenKind::Identifier => false,
+        })
+        .count()
+}
+
 /// Whether a token carries content: no stop word, no negation.
 pub(crate) fn is_content(token: &Token) -> bool {
     matches!(token.kind, TokenKind::Word | TokenKind::Character)
@@ -269,13 +297,19 @@ fn read(reading: &Reading, range: Range<usize>) -> Clause {
 /// Whether a text holds a negation, and whether a word for failure.
 fn marks(text: &str) -> (bool, bool) {
     let mut normal = normalise(text);
+    let is_negation = HAN_NEGATIONS.iter().any(|word| normal.contains(word));
+    // "However", unless it begins one of those.
+    if let Some(rest) = normal.strip_prefix("不过").filter(|_| !is_negation) {
+        normal = rest.to_owned();
+    }
     for phrase in HAN_NO_NEGATIONS.iter().chain(NO_NEGATIONS) {
         if normal.contains(phrase) {
             normal = normal.replace(phrase, " ");
         }
     }
     let has_han = |list: &[&str]| list.iter().any(|word| normal.contains(word));
-    let (mut has_negator, mut has_failure) = (has_han(HAN_NEGATORS), has_han(HAN_FAILURES));
+    let mut has_negator = is_negation || has_han(HAN_NEGATORS);
+    let mut has_failure = has_han(HAN_FAILURES);
     for token in tokens(&normal).iter().filter(|token| token.kind == TokenKind::Word) {
         has_negator |= is_in(NEGATORS, &token.surface);
         has_failure |= is_in(FAILURES, &token.surface);
@@ -314,6 +348,10 @@ mod tests {
             ("特别喜欢，差不多每天", false),
             ("未来的计划", false),
             ("有没有时间", false),
+            ("不过今天很好", false),
+            ("我对花生不过敏", true),
+            ("他不同意这个方案", true),
+            ("还未来得及部署", true),
         ] {
             assert_eq!(is_negative(text), expected, "{text}");
         }

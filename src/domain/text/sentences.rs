@@ -72,7 +72,8 @@ fn is_end(before: &str, marks: &str, after: &str) -> bool {
     let word = before
         .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '“' | '/'))
         .next()
-        .unwrap_or("");
+        .unwrap_or("")
+        .trim_start_matches(|c: char| !c.is_alphanumeric());
     let follows = next_letter(after);
     // A list number ("1.") at the start, or an initial ("J.").
     let is_number = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
@@ -139,6 +140,7 @@ mod tests {
             &["See https://example.org/a.b?c=d.", "Version 1.2.3 is out."],
         );
         check("Tea, e.g. oolong, etc. We stop.", &["Tea, e.g. oolong, etc.", "We stop."]);
+        check("…e.g. this one.", &["…e.g. this one."]);
         check("J. R. Smith came at 3 p.m. He left.", &["J. R. Smith came at 3 p.m.", "He left."]);
         check("It is 192.168.9.1. ok", &["It is 192.168.9.1. ok"]);
         check("1. Open it\n2. Close it", &["1. Open it", "2. Close it"]);

@@ -78,6 +78,9 @@ async fn a_damaged_row_fails_its_reader_and_no_other() {
     assert!(matches!(failed, Err(StoreError::Damaged(_))), "{failed:?}");
     assert_eq!(done.unwrap().ids, [good]);
     assert_eq!(f.store.fatal(), None);
+    // It goes on, and says what it met.
+    let trouble = f.store.report().await.unwrap().trouble.unwrap();
+    assert!(trouble.contains("damaged") && trouble.contains("recalld restore"), "{trouble}");
 }
 
 fn fixture_path(version: u32) -> PathBuf {

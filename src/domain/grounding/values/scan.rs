@@ -61,8 +61,11 @@ impl<'t> Scan<'t> {
         stop.map_or(self.text.len(), |n_bytes| range.start + n_bytes)
     }
 
-    /// Notes the values of a range and closes it.
+    /// Notes the values of a range and closes it, unless a value covers part of it.
     pub(super) fn take(&mut self, range: &Range<usize>, values: impl IntoIterator<Item = Value>) {
+        if !self.is_free(range) {
+            return;
+        }
         if let Some(bytes) = self.taken.get_mut(range.clone()) {
             bytes.fill(true);
         }

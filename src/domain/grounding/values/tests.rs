@@ -1,5 +1,7 @@
 //! Tables of what is read from texts, and of what bears out what.
 
+use proptest::prelude::*;
+
 use super::*;
 
 /// The values of a text in a short notation, in order.
@@ -331,4 +333,76 @@ fn what_means_something_else_does_not() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Pieces of texts, joined at random: what stands between values changes how they are read.
+fn piece() -> impl Strategy<Value = String> {
+    let pieces = [
+        "2026-11-20",
+        "Nov 20",
+        "20",
+        "3pm",
+        "下午三点半",
+        "三",
+        "二十人",
+        "11月20日",
+        "v1.2",
+        "1.2.3",
+        "192.168.7.1",
+        ":8080",
+        "GB",
+        "people",
+        "%",
+        "EUR",
+        "$",
+        "€",
+        "Alice",
+        "张伟",
+        "说",
+        "INC-7",
+        "https://a.b/c",
+        "a@b.org",
+        "/etc/x.toml",
+        "next Friday",
+        "下周五",
+        "half past",
+        "o'clock",
+        "ago",
+        "in",
+        "三天前",
+        "第",
+        "百分之",
+        "万",
+        "k",
+        "st",
+        "-",
+        ".",
+        ",",
+        "，",
+        " ",
+        "\n",
+        "/",
+        "_",
+        "(",
+        "é",
+    ];
+    prop_oneof![8 => prop::sample::select(pieces.map(str::to_owned).to_vec()), 1 => ".{0,6}"]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_text_bears_itself_out(pieces in prop::collection::vec(piece(), 0..14)) {
+        let text = pieces.concat();
+        let support = Support::of(&text, None);
+        let mut end = 0;
+        let mut last = 0..0;
+        for found in &support.reading.values {
+            prop_assert!(support.reading.text.get(found.range.clone()).is_some_and(|t| !t.is_empty()));
+            prop_assert!(found.range == last || found.range.start >= end, "{:?}", support.reading);
+            prop_assert!(support.holds(&found.value), "{:?} in {:?}", found, support.reading);
+            (end, last) = (found.range.end, found.range.clone());
+        }
+    }
 }

@@ -52,7 +52,7 @@ const UNITS: &[(&str, &str)] = &[
 
 /// Measure words of Chinese that say how, not what, is counted.
 const MEASURES: &str =
-    "个台只条本张件家场篇辆份套座栋间层杯瓶颗头匹款项种把双对支部门封枚块片碗盒箱包组批轮步";
+    "个台只条本张件家场篇辆份套座栋间层杯瓶颗头匹款项种把双对支部门封枚块片碗盒箱包组楼批轮步";
 
 /// The unit that a word or symbol of a spaced script names.
 pub(super) fn named(word: &str) -> Option<&'static str> {
