@@ -142,6 +142,10 @@ async fn systemctl(unit: &UnitSettings, verb: &str, wait: Duration) -> io::Resul
     timeout(wait, command.status()).await?
 }
 
+/// Heaps of the C library, as in the systemd units: it would make one for nearly every thread and
+/// keep what each once held.
+const MALLOC_ARENAS: &str = "2";
+
 fn spawn(settings: &StartSettings) -> Result<Child, StartError> {
     let file_error = |source| StartError::File { path: settings.log.clone(), source };
     make_parent(&settings.log).map_err(file_error)?;
@@ -153,6 +157,7 @@ fn spawn(settings: &StartSettings) -> Result<Child, StartError> {
         .env_remove("RECALLD_AGENT")
         .env_remove("RECALLD_TOKEN")
         .env_remove("NOTIFY_SOCKET")
+        .env("MALLOC_ARENA_MAX", MALLOC_ARENAS)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)
