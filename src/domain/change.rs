@@ -60,7 +60,7 @@ pub struct NewMemory {
 /// Store these memories, all or none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remember {
-    /// What to store, in order; at least one.
+    /// What to store, in order; none: only ask what the first answer to the key was.
     pub memories: Vec<NewMemory>,
     /// Idempotency key.
     pub request: Option<RequestKey>,

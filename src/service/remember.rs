@@ -91,7 +91,14 @@ impl Service {
         let mut memories = Vec::with_capacity(drafts.len());
         let mut redacted = Vec::with_capacity(drafts.len());
         for draft in drafts {
-            let (memory, found) = self.accept(caller, &snapshot, draft, now).await?;
+            let accepted = self.accept(caller, &snapshot, draft, now).await;
+            // A call that is sent again may name a memory that is gone by now.
+            if let (Err(ServiceError::NotFound { .. }), Some(request)) = (&accepted, &request)
+                && let Some(first) = self.first_answer(caller, &snapshot, request, now).await?
+            {
+                return Ok(first);
+            }
+            let (memory, found) = accepted?;
             memories.push(memory);
             redacted.push(found);
         }
@@ -130,6 +137,39 @@ impl Service {
             elapsed: self.clock.monotonic().saturating_sub(started),
         });
         Ok(RememberAnswer { memories })
+    }
+
+    /// What was answered when this request key was used first, if it was.
+    async fn first_answer(
+        &self,
+        caller: &Caller,
+        snapshot: &Arc<dyn Snapshot>,
+        request: &RequestKey,
+        now: Timestamp,
+    ) -> Result<Option<RememberAnswer>, ServiceError> {
+        let ask = Remember {
+            memories: Vec::new(),
+            request: Some(request.clone()),
+            actor: caller.actor.clone(),
+            at: now,
+        };
+        let remembered = self.store.remember(ask).await?;
+        let ids = remembered.iter().map(|one| one.id).collect();
+        let found = snapshot.memories(ids).await?;
+        let memories: Vec<Kept> = remembered
+            .into_iter()
+            .zip(found)
+            .map(|(one, memory)| Kept {
+                id: one.id,
+                namespace: memory
+                    .map_or_else(|| caller.access.write_default.clone(), |memory| memory.namespace),
+                status: one.status,
+                embedded: one.embedded,
+                redacted: Vec::new(),
+                changed: one.changed,
+            })
+            .collect();
+        Ok((!memories.is_empty()).then_some(RememberAnswer { memories }))
     }
 
     /// Checks and redacts one draft.

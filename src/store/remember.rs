@@ -22,6 +22,9 @@ pub(super) fn remember(batch: &mut Batch<'_>, request: &Remember) -> Result<Vec<
     if let Some(first) = batch.first_answer(Keyed::Remember, key, request.at)? {
         return first.items.iter().map(|item| replayed(batch, item)).collect();
     }
+    if request.memories.is_empty() {
+        return Ok(Vec::new());
+    }
     batch.may_grow()?;
     check(batch, request)?;
     let by = By { actor: &request.actor, at: request.at };

@@ -123,3 +123,26 @@ async fn a_forget_by_filter_sent_again_gives_the_first_receipt() {
     let first = send().await;
     assert_eq!(send().await, first);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_superseding_store_sent_again_after_the_old_memory_was_forgotten_gives_the_first_answer()
+{
+    let fixture = Fixture::new().await;
+    let caller = agent("a");
+    let old = fixture.store("the zebra is young").await;
+    let send = async |request: &str| {
+        let newer = Draft { supersedes: Some(old.to_string()), ..draft("the zebra is old by now") };
+        fixture.service.remember(&caller, vec![newer], Some(key(&caller, request))).await
+    };
+    let first = send("k1").await.unwrap().memories.remove(0);
+    let forget = ForgetRequest::Ids { references: vec![old.to_string()], request: None };
+    fixture.service.forget(&caller, forget).await.unwrap();
+    let again = send("k1").await.unwrap().memories.remove(0);
+    assert_eq!((again.id, again.status), (first.id, first.status));
+    assert_eq!(again.namespace, first.namespace);
+    // A new request is told that the memory is gone, and leaves no answer under its key.
+    for _ in 0..2 {
+        assert!(send("k2").await.unwrap_err().to_string().contains("not found"));
+    }
+    assert_eq!(fixture.n_memories().await, 1);
+}
