@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::embedder::{RUNTIME_DIR, models_dir, places as runtime_places};
 use super::engine::INDEX_DIR;
 use crate::cli::doctor::{DataPlaces, Finding, Premises, ShippedUnit};
 use crate::cli::{self, Arguments};
 use crate::config::{self, Config, EmbedModel, Loaded, Origin, Problems, Sources};
+use crate::embed::{files, runtime};
 use crate::store;
 
 /// The units that belong to this version.
@@ -34,7 +36,7 @@ pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {
 
 fn premises(loaded: &Loaded) -> Premises {
     Premises {
-        findings: vec![configuration(loaded), model(&loaded.config)],
+        findings: vec![configuration(loaded), model(loaded)],
         data: Some(places(&loaded.state_dir.path)),
         sockets: loaded.socket_candidates.clone(),
         units: UNITS.to_vec(),
@@ -83,9 +85,9 @@ fn configuration(loaded: &Loaded) -> Finding {
     Finding::degraded(part, detail, "`recalld check-config` shows what is in force and why")
 }
 
-fn model(config: &Config) -> Finding {
+fn model(loaded: &Loaded) -> Finding {
     let part = "model setting";
-    match config.embed.model {
+    match &loaded.config.embed.model {
         EmbedModel::None => Finding::off(part, "`embed.model` is none: search is by words alone"),
         EmbedModel::Bundled => {
             Finding::ok(part, "bundled: it is part of this program and needs no download")
@@ -94,8 +96,34 @@ fn model(config: &Config) -> Finding {
             part,
             "endpoint: whether it answers is shown by the part `model` of `recalld status`",
         ),
+        EmbedModel::Installed(name) => installed(part, name, loaded),
         EmbedModel::Seeded => {
             Finding::off(part, "seeded: vectors without meaning, for tests of scale")
+        }
+    }
+}
+
+/// An installed model: its files, and the library that runs them.
+fn installed(part: &'static str, name: &str, loaded: &Loaded) -> Finding {
+    let model = match files::open(&models_dir(&loaded.state_dir.path), name) {
+        Ok(model) => model,
+        Err(error) => {
+            return Finding::down(
+                part,
+                error.to_string(),
+                format!("run `recalld model use {name}`"),
+            );
+        }
+    };
+    match runtime::open(&runtime_places(loaded)) {
+        Ok(runtime) => {
+            let (version, path) = (runtime.version(), runtime.path.display());
+            let mb = model.manifest.n_bytes() / 1_000_000;
+            Finding::ok(part, format!("{name}, {mb} MB, on ONNX Runtime {version} ({path})"))
+        }
+        Err(error) => {
+            let dir = loaded.state_dir.path.join(RUNTIME_DIR);
+            Finding::down(part, error.to_string(), runtime::how_to_get(Some(&dir)))
         }
     }
 }

@@ -4,8 +4,10 @@ mod bundled;
 mod queue;
 mod seeded;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::runtime::Places;
 use super::{Choice, Queue, Surroundings};
 use crate::domain::embedding::Vector;
 use crate::ports::Clock;
@@ -25,7 +27,13 @@ impl Clock for Stopped {
 
 /// A model that needs no files.
 fn start(choice: Choice, n_threads: usize) -> Queue {
-    super::start(choice, Surroundings { n_threads, clock: Arc::new(Stopped) })
+    let surroundings = Surroundings {
+        models_dir: PathBuf::new(),
+        places: Places::default(),
+        n_threads,
+        clock: Arc::new(Stopped),
+    };
+    super::start(choice, surroundings)
 }
 
 fn cosine(a: &Vector, b: &Vector) -> f32 {
