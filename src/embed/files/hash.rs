@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
@@ -25,25 +25,41 @@ pub(super) fn of_files<'a>(dir: &Path, paths: impl Iterator<Item = &'a str>) -> 
     Ok(format!("blake3:{}", hasher.finalize().to_hex()))
 }
 
-/// Checks what came from the hub: it calls a large file by its SHA-256. A file that is not what it
-/// is called is removed, so that the next attempt fetches it again.
+/// Checks what came from the hub: it calls a large file by its SHA-256. Files that are not what they
+/// are called are removed, so that the next attempt fetches them again.
 ///
 /// # Errors
-/// Which file it was.
+/// That there were some, or what the file system says.
 pub(super) fn check_blobs(cache_dir: &Path) -> Result<(), String> {
-    let list = |dir: &Path| {
-        fs::read_dir(dir).map(|entries| entries.flatten().map(|entry| entry.path()).collect())
-    };
-    let repositories: Vec<_> = list(cache_dir).map_err(|error| error.to_string())?;
-    for repository in repositories {
-        let blobs: Vec<_> = list(&repository.join("blobs")).unwrap_or_default();
-        for blob in blobs {
+    let mut n_damaged = 0;
+    for repository in entries(cache_dir) {
+        for blob in entries(&repository.join("blobs")) {
             let name = blob.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let is_hash = name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit());
             if is_hash && sha256(&blob).map_err(|error| error.to_string())? != name {
                 fs::remove_file(&blob).map_err(|error| error.to_string())?;
-                return Err("a file was damaged on its way here; try again".to_owned());
+                n_damaged += 1;
             }
+        }
+        remove_dangling(&repository.join("snapshots")).map_err(|error| error.to_string())?;
+    }
+    match n_damaged {
+        0 => Ok(()),
+        n => Err(format!("{n} of its files were damaged on their way here; try again")),
+    }
+}
+
+fn entries(dir: &Path) -> Vec<PathBuf> {
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// Removes links to files that are gone: the library would not put new ones in their place.
+fn remove_dangling(dir: &Path) -> io::Result<()> {
+    for path in entries(dir) {
+        if path.is_symlink() && !path.exists() {
+            fs::remove_file(&path)?;
+        } else if path.is_dir() {
+            remove_dangling(&path)?;
         }
     }
     Ok(())

@@ -168,8 +168,9 @@ pub fn fetch(
     fs::create_dir_all(&dir).map_err(FilesError::io("make", &dir))?;
     let options = onnx::options(hub, dir.clone(), runtime, n_threads);
     let fetched = TextEmbedding::try_new(options.with_show_download_progress(true));
-    drop(fetched.map_err(|error| broken(onnx::causes(&error)))?);
+    // What did not arrive whole may be why it does not load.
     hash::check_blobs(&dir).map_err(broken)?;
+    drop(fetched.map_err(|error| broken(onnx::causes(&error)))?);
     let mut manifest = Manifest::of_row(row);
     manifest.files = import::cached_files(&dir, hub)?;
     manifest.measure(&dir)?;
