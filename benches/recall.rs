@@ -1,9 +1,13 @@
-//! Time of a search and of a store through the use cases, at 10,000 and 50,000 memories.
+//! Time of a search at 1,000, 10,000 and 100,000 memories: the arms alone, and the use case with both
+//! arms, ranking and records; unfiltered and under filters that keep 50 %, 5 % and 0.5 %.
 //!
 //! `cargo bench --bench recall`; `RECALLD_BENCH_DIR` keeps the filled directories between runs. The
 //! model is the seeded one: its vectors cost nothing to make, so what is measured is ours.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
     clippy::print_stdout,
     clippy::indexing_slicing,
     missing_docs,
@@ -14,102 +18,139 @@
 
 mod filled;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
-use recalld::app::Engine;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
+use recalld::clock::SystemClock;
+use recalld::domain::embedding::{SpaceId, Vector};
+use recalld::domain::filter::Filter;
+use recalld::domain::limits::{TEXT_CANDIDATES_MAX, VECTOR_CANDIDATES_MAX};
+use recalld::domain::text::query::read;
+use recalld::embed::{self, Choice, Surroundings};
+use recalld::index::{EmbeddedIndex, IndexSettings};
+use recalld::ports::{Candidates as _, Clock as _, Embedder as _, Snapshot, Store};
 use recalld::service::recall::RecallRequest;
 use recalld::service::scope::Scope;
+use recalld::store::{RedbStore, StoreSettings};
 use tokio::runtime::Runtime;
 
-const SIZES: [u64; 2] = [10_000, 50_000];
+const SIZES: [u64; 3] = [1_000, 10_000, 100_000];
 const N_QUESTIONS: u64 = 100;
-/// Stores in flight of the bench of group commit.
-const N_STORES: u64 = 64;
 
-/// The directories that are filled.
-fn root() -> (PathBuf, Option<tempfile::TempDir>) {
-    if let Some(dir) = std::env::var_os("RECALLD_BENCH_DIR") {
-        return (dir.into(), None);
+type Group<'a> = BenchmarkGroup<'a, WallTime>;
+
+/// The tag asked for, if any, and what it keeps.
+fn filters() -> impl Iterator<Item = (Option<&'static str>, &'static str)> {
+    let tagged = filled::TAGS.iter().map(|(tag, _, kept)| (Some(*tag), *kept));
+    [(None, "all")].into_iter().chain(tagged)
+}
+
+/// Store and index without the use cases above them.
+struct Arms {
+    store: Arc<RedbStore>,
+    index: Arc<EmbeddedIndex>,
+    snapshot: Arc<dyn Snapshot>,
+    space: SpaceId,
+    questions: Vec<(String, Vector)>,
+}
+
+impl Arms {
+    async fn open(dir: &Path) -> Self {
+        let engine = filled::open(dir, "seeded");
+        let space = engine.load().await.unwrap().unwrap();
+        engine.close();
+        drop(engine);
+        let clock = Arc::new(SystemClock::new());
+        let state = dir.join("state");
+        let settings = StoreSettings { cache_bytes: 64 << 20 };
+        let store = Arc::new(RedbStore::open(&state, settings, clock.now()).unwrap());
+        let settings = IndexSettings::default();
+        let index = EmbeddedIndex::open(&state.join("index"), settings, clock.clone());
+        store.subscribe(index.clone());
+        index.load(store.clone(), Some(space)).await.unwrap();
+        let snapshot = store.snapshot().await.unwrap();
+        let surroundings = Surroundings { n_threads: 1, clock: clock.clone() };
+        let model = embed::start(Choice::Seeded, surroundings);
+        let mut questions = Vec::new();
+        for number in 0..N_QUESTIONS {
+            let question = filled::question(number);
+            let vector = model.embed_query(Arc::from(question.as_str())).await.unwrap();
+            questions.push((question, vector));
+        }
+        Self { store, index, snapshot, space, questions }
     }
-    let dir = tempfile::tempdir().unwrap();
-    (dir.path().to_owned(), Some(dir))
-}
 
-fn searches(
-    group: &mut BenchmarkGroup<'_, WallTime>,
-    runtime: &Runtime,
-    engine: &Engine,
-    name: &str,
-    scope: &Scope,
-) {
-    let mut number = 0;
-    group.bench_function(name, |bencher| {
-        bencher.iter(|| {
-            number = (number + 1) % N_QUESTIONS;
-            let query = filled::question(number);
-            let request = RecallRequest { query, scope: scope.clone(), ..Default::default() };
-            runtime.block_on(engine.service.recall(&filled::owner(), request)).unwrap()
-        });
-    });
-}
-
-fn stores(group: &mut BenchmarkGroup<'_, WallTime>, runtime: &Runtime, engine: &Engine) {
-    // Texts that no earlier run has stored.
-    let mut number = u64::from(std::process::id()) << 24;
-    group.bench_function("one store", |bencher| {
-        bencher.iter(|| {
-            number += 1;
-            let drafts = vec![filled::draft(number)];
-            runtime.block_on(engine.service.remember(&filled::owner(), drafts, None)).unwrap()
-        });
-    });
-    group.bench_function(format!("{N_STORES} stores at once"), |bencher| {
-        bencher.iter(|| {
-            let stores = (0..N_STORES).map(|_| {
-                number += 1;
-                let drafts = vec![filled::draft(number)];
-                let service = Arc::clone(&engine.service);
-                runtime.spawn(async move {
-                    service.remember(&filled::owner(), drafts, None).await.unwrap();
-                })
+    fn bench(&self, group: &mut Group<'_>, runtime: &Runtime) {
+        for (tag, kept) in filters() {
+            let filter = Filter {
+                namespaces: vec!["user".parse().unwrap()],
+                tags: tag.map(str::to_owned).into_iter().collect(),
+                ..Filter::default()
+            };
+            let mut questions = self.questions.iter().cycle();
+            group.bench_function(BenchmarkId::new("words", kept), |bencher| {
+                bencher.iter(|| {
+                    let query = read(&questions.next().unwrap().0);
+                    let (snapshot, k) = (&self.snapshot, TEXT_CANDIDATES_MAX);
+                    runtime.block_on(self.index.by_text(snapshot, query, &filter, k)).unwrap()
+                });
             });
-            for store in stores.collect::<Vec<_>>() {
-                runtime.block_on(store).unwrap();
-            }
+            let mut questions = self.questions.iter().cycle();
+            group.bench_function(BenchmarkId::new("vectors", kept), |bencher| {
+                bencher.iter(|| {
+                    let vector = Arc::clone(&questions.next().unwrap().1);
+                    let (snapshot, space, k) = (&self.snapshot, self.space, VECTOR_CANDIDATES_MAX);
+                    let found =
+                        self.index.by_vector(snapshot, space, vector, &filter, k, Vec::new());
+                    runtime.block_on(found).unwrap()
+                });
+            });
+        }
+    }
+
+    fn close(self) {
+        let Self { store, index, snapshot, .. } = self;
+        drop(snapshot);
+        index.close();
+        store.close();
+    }
+}
+
+fn whole(group: &mut Group<'_>, runtime: &Runtime, dir: &Path) {
+    let engine = filled::open(dir, "seeded");
+    runtime.block_on(engine.load()).unwrap();
+    for (tag, kept) in filters() {
+        let tags = tag.map(str::to_owned).into_iter().collect();
+        let scope = Scope { tags, ..Scope::default() };
+        let mut number = 0;
+        group.bench_function(BenchmarkId::new("in all", kept), |bencher| {
+            bencher.iter(|| {
+                number = (number + 1) % N_QUESTIONS;
+                let query = filled::question(number);
+                let request = RecallRequest { query, scope: scope.clone(), ..Default::default() };
+                runtime.block_on(engine.service.recall(&filled::owner(), request)).unwrap()
+            });
         });
-    });
+    }
+    engine.close();
 }
 
 fn recall(criterion: &mut Criterion) {
     let runtime = Runtime::new().unwrap();
-    let (root, _temporary) = root();
+    let (root, _temporary) = filled::root();
     for size in SIZES {
         let dir = root.join(format!("recall-{size}"));
         runtime.block_on(filled::fill(&dir, size));
         let mut group = criterion.benchmark_group(format!("{size} memories"));
-        group.sample_size(30).warm_up_time(Duration::from_millis(500));
-        group.measurement_time(Duration::from_secs(3));
-        let everything = Scope::default();
-        let tagged = Scope { tags: vec![filled::TAG.to_owned()], ..Scope::default() };
-
-        let engine = filled::open(&dir, "none");
-        runtime.block_on(engine.load()).unwrap();
-        searches(&mut group, &runtime, &engine, "words only", &everything);
-        engine.close();
-
-        let engine = filled::open(&dir, "seeded");
-        runtime.block_on(engine.load()).unwrap();
-        searches(&mut group, &runtime, &engine, "words and vectors", &everything);
-        searches(&mut group, &runtime, &engine, "words and vectors, 5 % kept", &tagged);
-        // The smaller directory grows by what is stored, so the larger figure is left to another.
-        if size == SIZES[0] {
-            stores(&mut group, &runtime, &engine);
-        }
-        engine.close();
+        group.sample_size(20).warm_up_time(Duration::from_millis(300));
+        group.measurement_time(Duration::from_secs(1));
+        let arms = runtime.block_on(Arms::open(&dir));
+        arms.bench(&mut group, &runtime);
+        arms.close();
+        whole(&mut group, &runtime, &dir);
         group.finish();
     }
 }

@@ -21,28 +21,24 @@
 mod daemon;
 #[path = "../benches/filled/mod.rs"]
 mod filled;
+#[path = "../benches/filled/served.rs"]
+mod served;
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::time::Duration;
 
 use daemon::{Bridge, eventually};
 use recalld::clock::SystemClock;
 use recalld::ports::Clock as _;
 use serde_json::{Value, json};
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
+use served::{Served, command, files, number};
 
 #[tokio::main]
 async fn main() {
     let n_memories = number("RECALLD_MEMORIES", 50_000);
-    let temporary = tempfile::tempdir().unwrap();
-    let dir = std::env::var_os("RECALLD_BENCH_DIR")
-        .map_or_else(|| temporary.path().to_owned(), PathBuf::from)
-        .join(format!("cold-{n_memories}"));
+    let (root, _temporary) = filled::root();
+    let dir = root.join(format!("cold-{n_memories}"));
     filled::fill(&dir, n_memories).await;
     let mut rounds = Vec::new();
     for round in 0..number("RECALLD_ROUNDS", 5) {
@@ -66,7 +62,7 @@ impl Round {
     async fn run(dir: &Path, n_memories: u64, round: u64) -> Self {
         forget_pages(&dir.join("state"));
         let clock = SystemClock::new();
-        let daemon = Daemon(command(dir, "serve").spawn().unwrap());
+        let daemon = Served::start(dir);
         let mut connect = command(dir, "connect");
         connect.args(["--no-start", "--agent", "bench"]);
         let mut bridge = Bridge::start(connect);
@@ -107,57 +103,6 @@ impl Round {
         println!("{round:.0?}");
         round
     }
-}
-
-fn command(dir: &Path, name: &str) -> Command {
-    let log = File::options().create(true).append(true).open(dir.join("daemon.log")).unwrap();
-    let mut command = Command::new(daemon::program());
-    command
-        .env_clear()
-        .env("HOME", dir)
-        .env("PATH", "/usr/bin:/bin")
-        .env("RECALLD_LOG", "info")
-        .arg("--config")
-        .arg(dir.join("seeded.toml"))
-        .arg("--state-dir")
-        .arg(dir.join("state"))
-        .arg("--socket")
-        .arg(dir.join("s").join("recalld.sock"))
-        .arg(name)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(log);
-    command
-}
-
-/// A running daemon; killed if the example fails.
-struct Daemon(Child);
-
-impl Daemon {
-    fn stop(mut self) {
-        let pid = rustix::process::Pid::from_raw(self.0.id().cast_signed()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        assert!(self.0.wait().unwrap().success());
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-/// Every file below `dir`.
-fn files(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 /// Asks the kernel to drop the pages of every file below `dir`.

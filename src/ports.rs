@@ -369,7 +369,8 @@ pub enum IndexError {
 /// the record by the caller.
 pub trait Candidates: Send + Sync {
     /// The best `k` by words under `filter`, and the number of memories that match a word.
-    /// Everything acknowledged is found, whether or not the index has committed it.
+    /// Everything acknowledged is found, whether or not the index has committed it, unless the
+    /// answer says that it is incomplete.
     fn by_text<'a>(
         &'a self,
         snapshot: &'a Arc<dyn Snapshot>,
@@ -425,6 +426,17 @@ pub struct IndexReport {
     pub n_graphs: usize,
     /// Readable memories without a vector.
     pub n_pending_vectors: u64,
+    /// Times that the text index was built anew since the start.
+    pub text_rebuilds: Rebuilds,
+}
+
+/// How often something derived was made anew from the store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilds {
+    /// How often.
+    pub n: u64,
+    /// When and why the last time.
+    pub last: Option<(Timestamp, String)>,
 }
 
 /// What a comparison of index and store found. All numbers but the first are 0 in a sound daemon.

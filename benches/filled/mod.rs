@@ -1,10 +1,10 @@
 //! A data directory that holds many memories, filled through the use cases with the seeded model.
 //!
 //! Texts are sentences of 12 to 24 words whose frequencies fall as in natural language (Zipf 1949),
-//! each with one word that no other memory has; one memory in twenty is tagged.
+//! each with one word that no other memory has; tags mark a half, a twentieth and a two-hundredth.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +16,9 @@ use recalld::ports::{Clock as _, Store as _};
 use recalld::service::remember::Draft;
 use recalld::telemetry::Counters;
 
-/// Tag of one memory in twenty.
-pub const TAG: &str = "chosen";
+/// Tags, each with the number of memories of which one bears it and the share in words.
+pub const TAGS: [(&str, u64, &str); 3] =
+    [("half", 2, "50 %"), ("twentieth", 20, "5 %"), ("rare", 200, "0.5 %")];
 
 /// Memories in one store.
 const BATCH: u64 = 100;
@@ -48,8 +49,23 @@ pub fn open(dir: &Path, model: &str) -> Arc<Engine> {
     Arc::new(Engine::open(&settings, Arc::new(Counters::default())).unwrap())
 }
 
-/// Fills the directory up to `n_memories`, unless it holds them already.
+/// A directory for directories to be filled: that of `RECALLD_BENCH_DIR`, which keeps them between
+/// runs, else a temporary one.
+pub fn root() -> (PathBuf, Option<tempfile::TempDir>) {
+    if let Some(dir) = std::env::var_os("RECALLD_BENCH_DIR") {
+        return (dir.into(), None);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    (dir.path().to_owned(), Some(dir))
+}
+
+/// Fills the directory up to `n_memories` of [`draft`], unless it holds them already.
 pub async fn fill(dir: &Path, n_memories: u64) {
+    fill_with(dir, n_memories, draft).await;
+}
+
+/// The same with memories of another kind.
+pub async fn fill_with(dir: &Path, n_memories: u64, draft: fn(u64) -> Draft) {
     let engine = open(dir, "seeded");
     let clock = SystemClock::new();
     engine.load().await.unwrap();
@@ -90,8 +106,20 @@ pub fn draft(number: u64) -> Draft {
     let n_words = 12 + random.below(13);
     let mut words: Vec<String> = (0..n_words).map(|_| word(random.rank())).collect();
     words.push(own_word(number));
-    let tags = if number.is_multiple_of(20) { vec![TAG.to_owned()] } else { Vec::new() };
+    let tags = TAGS.iter().filter(|(_, one_in, _)| number.is_multiple_of(*one_in));
+    let tags = tags.map(|(tag, ..)| (*tag).to_owned()).collect();
     Draft { content: words.join(" "), tags, ..Draft::default() }
+}
+
+/// A memory of this number that is 300 characters long.
+pub fn long_draft(number: u64) -> Draft {
+    let mut random = Random(SEED ^ number);
+    let mut content = own_word(number);
+    while content.len() < 300 {
+        content = format!("{content} {}", word(random.rank()));
+    }
+    content.truncate(300);
+    Draft { content, ..Draft::default() }
 }
 
 /// The word that only the memory of this number has.

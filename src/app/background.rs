@@ -26,8 +26,13 @@ const BACKLOG_RETRY: Duration = Duration::from_secs(5);
 const UPKEEP_EVERY: Duration = Duration::from_mins(1);
 /// Time between two comparisons of the indexes with the store.
 const PARITY_EVERY: Duration = Duration::from_hours(24);
-/// Time between two looks whether an index was lost meanwhile.
+/// Time between two looks whether an index was lost meanwhile that no search has told of.
 const PARITY_LOOK_EVERY: Duration = Duration::from_mins(1);
+/// Pause before an index that could not be loaded is loaded again, and before one that is lost again
+/// and again is made anew; doubled each time up to [`DERIVE_PAUSE_MAX`].
+const DERIVE_PAUSE_MIN: Duration = Duration::from_secs(1);
+/// See [`DERIVE_PAUSE_MIN`].
+const DERIVE_PAUSE_MAX: Duration = Duration::from_mins(10);
 
 /// Starts every background task; all of them end when `stop` is cancelled.
 pub(super) fn start(
@@ -85,16 +90,28 @@ pub(super) fn start(
 async fn derive(engine: &Engine) {
     let tried = Notify::new();
     let words = async {
-        match engine.load_words().await {
-            Ok(()) => tracing::info!("text index loaded"),
-            // What is wrong is shown by `status`; the store goes on taking memories.
-            Err(error) => tracing::error!(%error, "text index not loaded"),
-        }
+        keep_loading_words(engine).await;
         // A comparison takes a while, which the vectors should not have to wait for.
         tried.notified().await;
         prove_indexes(engine).await;
     };
     tokio::join!(words, keep_meaning(engine, &tried));
+}
+
+/// Loads the text index, again and again if the store cannot be read.
+async fn keep_loading_words(engine: &Engine) {
+    let mut pause = DERIVE_PAUSE_MIN;
+    while let Err(error) = engine.load_words().await {
+        // What is wrong is shown by `status`; the store goes on taking memories.
+        tracing::error!(%error, "text index not loaded");
+        tokio::time::sleep(pause).await;
+        pause = doubled(pause);
+    }
+    tracing::info!("text index loaded");
+}
+
+fn doubled(pause: Duration) -> Duration {
+    (2 * pause).min(DERIVE_PAUSE_MAX)
 }
 
 /// Opens the space of the model and embeds what waits, and does so again whenever the model was away:
@@ -129,19 +146,23 @@ async fn keep_meaning(engine: &Engine, tried: &Notify) {
 /// Compares the indexes with the store: after loading, then daily, and soon after the text index
 /// was lost, which the comparison makes anew.
 async fn prove_indexes(engine: &Engine) {
+    let mut pause = DERIVE_PAUSE_MIN;
     loop {
         match engine.compare_indexes().await {
             Ok(report) => tell(&report),
             Err(error) => tracing::warn!(error = format!("{error:#}"), "indexes not compared"),
         }
-        let mut waited = Duration::ZERO;
-        loop {
-            tokio::time::sleep(PARITY_LOOK_EVERY).await;
-            waited += PARITY_LOOK_EVERY;
-            if waited >= PARITY_EVERY || engine.has_lost_text() {
-                break;
-            }
-        }
+        tokio::time::sleep(pause).await;
+        let is_lost = tokio::time::timeout(PARITY_EVERY, text_lost(engine)).await.is_ok();
+        pause = if is_lost { doubled(pause) } else { DERIVE_PAUSE_MIN };
+    }
+}
+
+/// Waits until the text index is lost.
+async fn text_lost(engine: &Engine) {
+    while !engine.has_lost_text() {
+        let told = tokio::time::timeout(PARITY_LOOK_EVERY, engine.text_lost()).await;
+        tracing::trace!(told = told.is_ok(), "look whether the text index is lost");
     }
 }
 

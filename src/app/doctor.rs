@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::embedder::{RUNTIME_DIR, models_dir, places as runtime_places};
-use super::engine::INDEX_DIR;
+use super::engine::{INDEX_DIR, backup_dir};
 use crate::cli::doctor::{DataPlaces, Finding, Premises, ShippedUnit};
 use crate::cli::{self, Arguments};
 use crate::config::{self, Config, EmbedModel, Loaded, Origin, Problems, Sources};
@@ -37,7 +37,7 @@ pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {
 fn premises(loaded: &Loaded) -> Premises {
     Premises {
         findings: vec![configuration(loaded), model(loaded)],
-        data: Some(places(&loaded.state_dir.path)),
+        data: Some(places(&loaded.state_dir.path, Some(&loaded.config))),
         sockets: loaded.socket_candidates.clone(),
         units: UNITS.to_vec(),
         memory_bytes: None,
@@ -53,19 +53,20 @@ fn premises_without(sources: &Sources, problems: &Problems) -> Premises {
         "correct it; until then no daemon starts with it, and one that runs keeps what it has";
     Premises {
         findings: vec![Finding::down("configuration", problems.to_string(), advice)],
-        data: dir.map(places),
+        data: dir.map(|dir| places(dir, None)),
         sockets: config::socket_candidates(socket.as_deref(), environment, None, dir),
         units: UNITS.to_vec(),
         memory_bytes: None,
     }
 }
 
-fn places(dir: &Path) -> DataPlaces {
+fn places(dir: &Path, config: Option<&Config>) -> DataPlaces {
+    let backups = config.map(|config| ("backups", backup_dir(dir, config)));
     DataPlaces {
         dir: dir.to_owned(),
         store: dir.join(store::FILE_NAME),
         lock: dir.join(store::LOCK_NAME),
-        beside: vec![("index", dir.join(INDEX_DIR))],
+        beside: [("index", dir.join(INDEX_DIR))].into_iter().chain(backups).collect(),
     }
 }
 

@@ -137,6 +137,11 @@ impl Engine {
         self.index.has_lost_text()
     }
 
+    /// Waits until a search finds that the text index is lost.
+    pub async fn text_lost(&self) {
+        self.index.text_lost().await;
+    }
+
     /// Sequence number up to which every index is on disk.
     pub fn index_watermark(&self) -> u64 {
         self.index.report().text.watermark

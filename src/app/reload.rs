@@ -282,17 +282,19 @@ mod tests {
     fn a_live_key_comes_into_force_whole_and_another_not_at_all() {
         let dir = tempfile::tempdir().unwrap();
         let old = load(dir.path(), "").unwrap();
-        let mut n_live = 0;
+        let (mut n_live, mut n_keys) = (0, 0);
         for KeyDoc { key, default, .. } in keys() {
             let changed = others(&default).into_iter().find_map(|value| {
                 let changed = load(dir.path(), &format!("{key} = {value}\n"))?;
                 (changed != old).then_some(changed)
             });
-            let changed = changed.unwrap_or_else(|| panic!("no other value for {key}"));
+            // Some keys say nothing unless another one is set too.
+            let Some(changed) = changed else { continue };
             let expected = if is_live(&key) { &changed } else { &old };
             assert!(in_force(&old, &changed) == *expected, "{key}");
             n_live += usize::from(is_live(&key));
+            n_keys += 1;
         }
-        assert!(n_live > 20, "{n_live}");
+        assert!(n_live > 30 && n_keys > 40, "{n_live} of {n_keys}");
     }
 }

@@ -209,12 +209,15 @@ pub const QUERY_CACHE_MAX: usize = 512;
 /// source code about 115).
 pub const CHUNKS_MAX: usize = 128;
 
+/// Sentences that an extract is chosen from; of more, the last ones (each is compared with every other).
+pub const EXTRACT_SENTENCES_MAX: usize = 400;
+
 /// Longest wait of a search for vectors that are still being loaded; words answer alone then.
 pub const VECTORS_WAIT_MAX: Duration = Duration::from_millis(300);
 /// Committed changes that the text index may not have committed yet; past it a commit is forced.
 pub const TEXT_TAIL_MAX: usize = 2_000;
-/// Log entries of a store up to which searches wait while its text index is built anew.
-pub const TEXT_REBUILD_WAITED_MAX: u64 = 10_000;
+/// Memories or changes up to which searches wait while they are put into the text index again.
+pub const TEXT_PASS_WAITED_MAX: u64 = 10_000;
 /// Changes at which the text index commits before its time.
 pub const TEXT_COMMIT_CHANGES: usize = 256;
 /// Longest wait of a writer for room in a full tail; after it the tail grows.

@@ -32,3 +32,7 @@ pub mod decay;
 pub mod excerpt;
 pub mod measure;
 pub mod ranking;
+
+pub mod contradiction;
+pub mod extractive;
+pub mod grounding;

@@ -62,6 +62,8 @@ pub struct TextCandidates {
     pub n_matching: u64,
     /// Memories under the filter's namespaces (the BM25 collection size).
     pub n_documents: u64,
+    /// Why there may be more than these, if there may.
+    pub incomplete: Option<String>,
 }
 
 /// A memory found by its meaning.

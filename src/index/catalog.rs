@@ -126,6 +126,11 @@ impl Catalog {
         self.namespace_slots.get(namespace).copied()
     }
 
+    /// Memories in all.
+    pub(crate) fn n_memories(&self) -> u64 {
+        self.by_id.len() as u64
+    }
+
     /// Memories in a namespace.
     pub(crate) fn n_in(&self, namespace: NamespaceSlot) -> u64 {
         self.counts.get(namespace as usize).copied().unwrap_or(0)

@@ -1,6 +1,6 @@
 //! How the indexes learn of commits.
 //!
-//! Lock order: replay, catalog, then what the arms have inside. None is held over an await.
+//! Lock order: following, catalog, then what the arms have inside. None is held over an await.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -19,7 +19,7 @@ pub(super) struct Shared {
     known: RwLock<Known>,
     pub(super) vectors: Arc<VectorIndex>,
     pub(super) text: TextIndex,
-    replay: Mutex<Option<Replay>>,
+    following: Mutex<Following>,
 }
 
 /// The catalog, and what commits touch while the store is scanned.
@@ -30,9 +30,19 @@ pub(super) struct Known {
     pub(super) touched: Option<HashSet<MemoryId>>,
 }
 
-/// The text index does not yet know the log up to now. Until it does, changes that arrive are
-/// marked with the log entry up to which it does: were they marked with their own, the index on
-/// disk would claim to know the entries between.
+/// How the text index takes commits.
+pub(super) enum Following {
+    /// Not at all: its files are still being verified. The log has them.
+    Nothing,
+    /// It does not yet know the log up to now. Until it does, changes that arrive are marked with
+    /// the log entry up to which it does: were they marked with their own, the index on disk would
+    /// claim to know the entries between.
+    Replay(Replay),
+    /// As they come.
+    Commits,
+}
+
+/// Where a replay of the log is.
 pub(super) struct Replay {
     pub(super) known_to: u64,
     pub(super) touched: HashSet<MemoryId>,
@@ -40,14 +50,14 @@ pub(super) struct Replay {
 
 impl CommitListener for EmbeddedIndex {
     fn committed(&self, changes: &[Committed]) {
-        let mut replay = self.shared.replay();
+        let mut following = self.shared.following();
         let mut known = self.shared.write();
         for change in changes {
             known.apply(&self.shared.vectors, &change.effect);
         }
         drop(known);
         for change in changes {
-            self.shared.tell_text(change, &mut replay);
+            self.shared.tell_text(change, &mut following);
         }
     }
 }
@@ -99,12 +109,22 @@ impl Shared {
     /// Empty but for what the text index has on disk; everything is still to be loaded.
     pub(super) fn new(vectors: Arc<VectorIndex>, text: TextIndex) -> Self {
         let known = Known { touched: Some(HashSet::new()), ..Known::default() };
-        let replay = Replay { known_to: text.watermark(), touched: HashSet::new() };
-        Self { known: RwLock::new(known), vectors, text, replay: Mutex::new(Some(replay)) }
+        Self { known: RwLock::new(known), vectors, text, following: Mutex::new(Following::Nothing) }
+    }
+
+    /// Waits until the files of the text index are open, and has it take commits from then on.
+    pub(super) fn open_text(&self) {
+        self.text.wait_until_open();
+        let mut following = self.following();
+        if matches!(*following, Following::Nothing) {
+            let known_to = self.text.watermark();
+            *following = Following::Replay(Replay { known_to, touched: HashSet::new() });
+        }
+        drop(following);
     }
 
     /// Applies a commit to the text index.
-    fn tell_text(&self, change: &Committed, replay: &mut Option<Replay>) {
+    fn tell_text(&self, change: &Committed, following: &mut Following) {
         let (id, memory) = match &change.effect {
             // With the same text it need not be put again, nor if the log is still being replayed:
             // then the replay puts it.
@@ -112,12 +132,13 @@ impl Shared {
             Effect::Removed { id, .. } => (*id, None),
             Effect::Put { .. } | Effect::Embedded { .. } => return,
         };
-        let sequence = match replay {
-            Some(replay) => {
+        let sequence = match following {
+            Following::Nothing => return,
+            Following::Replay(replay) => {
                 replay.touched.insert(id);
                 replay.known_to
             }
-            None => change.sequence,
+            Following::Commits => change.sequence,
         };
         match memory {
             Some(memory) => self.text.put(memory, sequence),
@@ -125,8 +146,8 @@ impl Shared {
         }
     }
 
-    pub(super) fn replay(&self) -> MutexGuard<'_, Option<Replay>> {
-        self.replay.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn following(&self) -> MutexGuard<'_, Following> {
+        self.following.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn read(&self) -> RwLockReadGuard<'_, Known> {

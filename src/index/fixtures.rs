@@ -39,6 +39,14 @@ pub(super) fn memory(id: MemoryId, namespace: &str, content: &str) -> Memory {
 pub(super) struct Seeded(pub(super) u64);
 
 impl Seeded {
+    /// The generator of `RECALLD_SEED`, else of the process id; the seed is printed.
+    pub(super) fn from_environment(what: &str) -> Self {
+        let seed = std::env::var("RECALLD_SEED").ok().and_then(|text| text.parse().ok());
+        let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+        eprintln!("{what}: RECALLD_SEED={seed}");
+        Self(seed)
+    }
+
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

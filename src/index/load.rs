@@ -5,13 +5,13 @@
 //! is in the snapshot; one delivered later is newer than the snapshot or equal to it.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use super::commits::{Replay, Shared};
-use super::{EmbeddedIndex, Progress, TextProgress, VectorProgress, blocking};
+use super::commits::{Following, Replay, Shared};
+use super::{EmbeddedIndex, Progress, TextPass, TextProgress, VectorProgress, blocking};
 use crate::domain::embedding::SpaceId;
 use crate::domain::id::MemoryId;
-use crate::domain::limits::{SCAN_PAGE, TEXT_REBUILD_WAITED_MAX};
+use crate::domain::limits::{SCAN_PAGE, TEXT_PASS_WAITED_MAX};
 use crate::domain::memory::Memory;
 use crate::ports::{IndexError, Snapshot, Store};
 
@@ -43,11 +43,10 @@ impl EmbeddedIndex {
     /// [`IndexError::Store`] when the store cannot be read; searches then answer with it too.
     pub async fn load_words(&self, store: Arc<dyn Store>) -> Result<(), IndexError> {
         let _no_check = self.pass.read().await;
-        *self.store.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
-            Some(Arc::downgrade(&store));
+        *self.store.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(&store));
         let loaded = async {
             self.load_catalog(store.as_ref()).await?;
-            let is_ready = self.progress.borrow().text == TextProgress::Ready;
+            let is_ready = self.progress.borrow().text.is_ready();
             if is_ready { Ok(()) } else { self.recover_text(store.as_ref()).await }
         };
         self.noted(loaded).await
@@ -133,25 +132,42 @@ impl EmbeddedIndex {
     /// Brings the text index up to the store: by the log if it reaches back far enough, else by
     /// putting everything again.
     pub(super) async fn recover_text(&self, store: &dyn Store) -> Result<(), IndexError> {
+        self.on_thread("text", Shared::open_text).await?;
         let snapshot = store.snapshot().await?;
-        let text = &self.shared.text;
-        let watermark = text.watermark();
-        let log_reaches = snapshot.log_start() <= watermark + 1;
-        // An index ahead of the store belongs to another one (a backup was restored).
-        if text.needs_rebuild() || !log_reaches || watermark > snapshot.sequence() {
-            drop(snapshot);
-            self.rebuild_text(store).await?;
-        } else {
-            self.replay_text(snapshot.as_ref(), watermark).await?;
+        match self.rebuild_reason(snapshot.as_ref()) {
+            Some(reason) => {
+                drop(snapshot);
+                self.rebuild_text(store, reason).await
+            }
+            None => self.replay_text(snapshot.as_ref()).await,
         }
-        self.report_progress(|progress| progress.text = TextProgress::Ready);
-        Ok(())
     }
 
-    /// Puts again what the log says has changed since `watermark`, as it is in the snapshot.
-    async fn replay_text(&self, snapshot: &dyn Snapshot, watermark: u64) -> Result<(), IndexError> {
+    /// Why the text index cannot be brought up to the store by the log, if it cannot.
+    fn rebuild_reason(&self, snapshot: &dyn Snapshot) -> Option<String> {
+        let text = &self.shared.text;
+        let reason = text.rebuild_reason();
+        let watermark = text.watermark();
+        let unfit = if text.identity() != snapshot.identity() {
+            Some("its files belong to another store")
+        } else if watermark > snapshot.sequence() {
+            Some("its files are newer than the store")
+        } else if watermark + 1 < snapshot.log_start() {
+            Some("the log does not reach back to its files")
+        } else {
+            None
+        };
+        reason.or_else(|| unfit.map(str::to_owned))
+    }
+
+    /// Puts again what the log says has changed since the watermark, as it is in the snapshot.
+    async fn replay_text(&self, snapshot: &dyn Snapshot) -> Result<(), IndexError> {
+        let watermark = self.shared.text.watermark();
+        let n_total = snapshot.sequence().saturating_sub(watermark);
         let mut known_to = watermark;
         loop {
+            let n_done = known_to - watermark;
+            self.report_text(TextPass { what: "changes", n_done, n_total });
             let entries = snapshot.log(known_to, SCAN_PAGE).await?;
             let Some(last) = entries.last().map(|entry| entry.sequence) else { break };
             let mut seen = HashSet::new();
@@ -164,35 +180,59 @@ impl EmbeddedIndex {
             .await?;
             known_to = last;
         }
-        *self.shared.replay() = None;
+        *self.shared.following() = Following::Commits;
+        self.report_progress(|progress| progress.text = TextProgress::Ready);
         Ok(())
     }
 
     /// Puts every memory again. The text index itself keeps what commits bring meanwhile apart
     /// from what the scan brings, by their sequence numbers.
-    async fn rebuild_text(&self, store: &dyn Store) -> Result<(), IndexError> {
-        *self.shared.replay() = None;
-        // What was stored before the wipe is found again when the scan has come to it: a search that
-        // must find it waits, or is told that words are missing where that may take long.
-        let is_short = store.snapshot().await?.sequence() <= TEXT_REBUILD_WAITED_MAX;
-        let under_way = if is_short { TextProgress::Replaying } else { TextProgress::Rebuilding };
-        self.report_progress(|progress| progress.text = under_way);
-        self.on_thread("text", |shared| shared.text.start_rebuild()).await?;
+    async fn rebuild_text(&self, store: &dyn Store, reason: String) -> Result<(), IndexError> {
+        *self.shared.following() = Following::Commits;
+        // What was stored before the wipe is found again when the scan has come to it.
+        let snapshot = store.snapshot().await?;
+        let identity = snapshot.identity();
+        if snapshot.sequence() > 0 {
+            self.note_rebuild(reason);
+        }
+        drop(snapshot);
+        let n_total = self.shared.read().catalog.n_memories();
+        let report = |n_done| self.report_text(TextPass { what: "memories", n_done, n_total });
+        report(0);
+        self.on_thread("text", move |shared| shared.text.start_rebuild(identity)).await?;
         let snapshot = store.snapshot().await?;
         let sequence = snapshot.sequence();
-        let mut after = None;
+        let (mut after, mut n_done) = (None, 0);
         while let Some(page) = next_page(snapshot.as_ref(), &mut after).await? {
+            n_done += page.len() as u64;
             self.on_thread("text", move |shared| {
                 for memory in &page {
                     shared.text.put(memory, sequence);
                 }
             })
             .await?;
+            report(n_done);
         }
         self.on_thread("text", move |shared| shared.text.finish_rebuild(sequence)).await?;
         self.report_progress(|progress| progress.text = TextProgress::Ready);
         // On disk at once, so that a crash soon after does not mean all of this again.
         self.on_thread("text", |shared| shared.text.flush()).await
+    }
+
+    /// Says how far the text index is. A search waits for a short pass, so that it finds all there
+    /// is; in a long one it finds what is there already, and is told so.
+    pub(super) fn report_text(&self, pass: TextPass) {
+        let is_short = pass.n_total <= TEXT_PASS_WAITED_MAX;
+        let now = if is_short { TextProgress::Waited(pass) } else { TextProgress::Partial(pass) };
+        self.report_progress(|progress| progress.text = now);
+    }
+
+    /// Remembers why the text index is built anew.
+    fn note_rebuild(&self, reason: String) {
+        tracing::info!(reason, "text index is built anew");
+        let mut rebuilds = self.rebuilds.lock().unwrap_or_else(PoisonError::into_inner);
+        rebuilds.n += 1;
+        rebuilds.last = Some((self.clock.now(), reason));
     }
 
     /// Runs a step that locks or computes off the runtime's threads.
@@ -213,8 +253,8 @@ impl EmbeddedIndex {
 impl Shared {
     /// Applies a page of the log, as the snapshot has its memories, unless a commit came first.
     fn replay_page(&self, ids: &[MemoryId], memories: &[Option<Memory>], last: u64) {
-        let mut replay = self.replay();
-        let Some(Replay { known_to, touched }) = replay.as_mut() else { return };
+        let mut following = self.following();
+        let Following::Replay(Replay { known_to, touched }) = &mut *following else { return };
         for (id, memory) in ids.iter().zip(memories) {
             match memory {
                 _ if touched.contains(id) => {}
@@ -223,7 +263,7 @@ impl Shared {
             }
         }
         *known_to = last;
-        drop(replay);
+        drop(following);
     }
 }
 

@@ -19,12 +19,13 @@ mod fixtures;
 mod tests;
 
 use std::collections::HashSet;
+use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use self::commits::Shared;
 use self::text::{TextIndex, TextSettings};
@@ -36,7 +37,7 @@ use crate::domain::id::MemoryId;
 use crate::domain::limits::{RESCORED_MIN, VECTORS_WAIT_MAX};
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates, VectorHit};
 use crate::ports::{
-    ArmReport, Candidates, Clock, IndexError, IndexReport, ParityReport, Snapshot, Store,
+    ArmReport, Candidates, Clock, IndexError, IndexReport, ParityReport, Rebuilds, Snapshot, Store,
 };
 
 /// What can be set.
@@ -60,6 +61,10 @@ pub struct EmbeddedIndex {
     catalog_load: tokio::sync::Mutex<()>,
     /// Where the truth is, once it was loaded from there. Weak: the store owns its listener.
     store: Mutex<Option<Weak<dyn Store>>>,
+    rebuilds: Mutex<Rebuilds>,
+    /// Told when a search finds that the text index is lost.
+    text_lost: Notify,
+    clock: Arc<dyn Clock>,
 }
 
 /// How far loading is.
@@ -73,14 +78,50 @@ struct Progress {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum TextProgress {
-    /// The log is being replayed, or a few memories are being put again: short, so searches wait for
-    /// it.
+    /// Its files are being verified: short, so searches wait for it.
     #[default]
-    Replaying,
-    /// Many memories are being put again: long, so searches are told that words are missing.
-    Rebuilding,
+    Opening,
+    /// Something short: searches wait for it, too.
+    Waited(TextPass),
+    /// Something long: searches find what is there and are told that this is not all.
+    Partial(TextPass),
     /// It knows all.
     Ready,
+}
+
+impl TextProgress {
+    fn is_ready(self) -> bool {
+        self == Self::Ready
+    }
+
+    /// Whether it can be searched, be it in part.
+    fn is_searched(self) -> bool {
+        matches!(self, Self::Partial(_) | Self::Ready)
+    }
+
+    /// What is under way.
+    fn pass(self) -> Option<TextPass> {
+        match self {
+            Self::Waited(pass) | Self::Partial(pass) => Some(pass),
+            Self::Opening | Self::Ready => None,
+        }
+    }
+}
+
+/// Putting memories into the text index again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TextPass {
+    /// What is counted.
+    what: &'static str,
+    n_done: u64,
+    n_total: u64,
+}
+
+impl fmt::Display for TextPass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, n_done, n_total } = self;
+        write!(f, "the index is being rebuilt from the store: {n_done} of {n_total} {what}")
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,21 +159,24 @@ impl Default for IndexSettings {
 }
 
 impl EmbeddedIndex {
-    /// Opens the text index in `dir` and starts empty; [`Self::load`] must follow. Commits may
-    /// arrive from here on.
+    /// Begins to open the text index in `dir` and starts empty; [`Self::load`] must follow. Commits
+    /// may arrive from here on. Never fails and does not wait for the disk.
     pub fn open(dir: &Path, settings: IndexSettings, clock: Arc<dyn Clock>) -> Arc<Self> {
         let text_settings = TextSettings {
             commit_every: settings.text_commit,
             buffer_bytes: settings.text_buffer_bytes,
         };
         let text = TextIndex::open(dir, text_settings);
-        let shared = Shared::new(VectorIndex::new(settings.graph_from, clock), text);
+        let shared = Shared::new(VectorIndex::new(settings.graph_from, Arc::clone(&clock)), text);
         Arc::new(Self {
             shared: Arc::new(shared),
             progress: watch::Sender::default(),
             pass: tokio::sync::RwLock::default(),
             catalog_load: tokio::sync::Mutex::default(),
             store: Mutex::default(),
+            rebuilds: Mutex::default(),
+            text_lost: Notify::new(),
+            clock,
         })
     }
 
@@ -144,7 +188,12 @@ impl EmbeddedIndex {
 
     /// Whether the text index was whole and has failed since; [`Candidates::check`] makes it anew.
     pub fn has_lost_text(&self) -> bool {
-        self.progress.borrow().text == TextProgress::Ready && self.shared.text.needs_rebuild()
+        self.progress.borrow().text.is_ready() && self.shared.text.needs_rebuild()
+    }
+
+    /// Waits until a search finds that the text index is lost.
+    pub async fn text_lost(&self) {
+        self.text_lost.notified().await;
     }
 
     /// Waits until `is_ready`, or gives the error that loading ended with.
@@ -167,20 +216,21 @@ impl EmbeddedIndex {
         filter: Filter,
         k: usize,
     ) -> Result<TextCandidates, IndexError> {
-        let progress = self
-            .ready(|progress| progress.catalog && progress.text != TextProgress::Replaying)
-            .await?;
-        if progress.text == TextProgress::Rebuilding {
-            // What is there is not all there is: an honest "not now" beats a wrong "nothing".
-            return Err(IndexError::NotReady("text"));
-        }
+        let progress =
+            self.ready(|progress| progress.catalog && progress.text.is_searched()).await?;
         let shared = Arc::clone(&self.shared);
-        blocking("text", move || {
+        let found = blocking("text", move || {
             let known = shared.read();
             let compiled = known.catalog.compile(&filter);
             shared.text.search(&known.catalog, &query, &compiled, &filter.namespaces, k)
         })
-        .await?
+        .await?;
+        if found.is_err() {
+            self.text_lost.notify_one();
+        }
+        // What is there is not all there is: a "nothing" must not look certain.
+        let incomplete = progress.text.pass().map(|pass| pass.to_string());
+        found.map(|found| TextCandidates { incomplete, ..found })
     }
 
     async fn search_vectors(
@@ -318,13 +368,19 @@ impl Candidates for EmbeddedIndex {
             report
         };
         let vectors_ready = matches!(progress.vectors, VectorProgress::Ready(_));
-        let text_ready = progress.catalog && progress.text == TextProgress::Ready;
+        let text_ready = progress.catalog && progress.text.is_ready();
+        let mut text = explain(self.shared.text.report(), text_ready);
+        if let Some(pass) = progress.text.pass().filter(|_| progress.failed.is_none()) {
+            text.detail = pass.to_string();
+        }
+        let rebuilds = self.rebuilds.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let vectors = &self.shared.vectors;
         IndexReport {
             vectors: explain(vectors.report(vectors_ready), vectors_ready),
-            text: explain(self.shared.text.report(), text_ready),
+            text,
             n_graphs: vectors.n_graphs(),
             n_pending_vectors: vectors.n_pending(),
+            text_rebuilds: rebuilds,
         }
     }
 

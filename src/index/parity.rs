@@ -52,6 +52,8 @@ impl EmbeddedIndex {
         if !progress.catalog {
             return Err(IndexError::NotReady("text"));
         }
+        // What is wrong with the files is seen when the index is asked whether it was lost.
+        drop(self.on_thread("text", |shared| shared.text.verify()).await?);
         self.recover_lost_text(progress.text).await?;
         let space = match progress.vectors {
             VectorProgress::Ready(space) => Some(space),
@@ -70,7 +72,7 @@ impl EmbeddedIndex {
 
     /// Makes the text index anew if reading it has failed, or filling it.
     async fn recover_lost_text(&self, progress: TextProgress) -> Result<(), IndexError> {
-        if progress == TextProgress::Ready && !self.shared.text.needs_rebuild() {
+        if progress.is_ready() && !self.shared.text.needs_rebuild() {
             return Ok(());
         }
         let store = self.store().ok_or(IndexError::NotReady("text"))?;
@@ -206,7 +208,7 @@ impl Shared {
         sequence: u64,
     ) -> Differences {
         // The listener takes this lock first, too: nothing is committed here meanwhile.
-        let _no_commits = self.replay();
+        let _no_commits = self.following();
         if self.read().touched.as_ref().is_some_and(|touched| touched.contains(&stored.id)) {
             return Differences::default();
         }

@@ -1,5 +1,6 @@
 //! The indexes on a real store: loading, commits meanwhile, restarts, the parity check.
 
+mod damaged;
 mod interrupted;
 
 use std::collections::HashSet;
@@ -60,14 +61,7 @@ impl World {
         let at = Timestamp::UNIX_EPOCH;
         let settings = StoreSettings { cache_bytes: 1 << 20 };
         let store = Arc::new(RedbStore::open(&dir.path().join("db"), settings, at).unwrap());
-        let settings = IndexSettings {
-            graph_from: usize::MAX,
-            // Longer than a test: what is on disk is there because somebody asked.
-            text_commit: Duration::from_hours(1),
-            text_buffer_bytes: 15_000_000,
-        };
-        let clock = Arc::new(ManualClock::at(at));
-        let index = EmbeddedIndex::open(&dir.path().join("text"), settings, clock);
+        let index = open_index(&dir.path().join("text"));
         store.subscribe(index.clone());
         let space = store.space(model("bundled"), Vec::new(), at).await.unwrap();
         Self { writer: Writer { store, space, ids }, index, dir }
@@ -184,6 +178,16 @@ impl Writer {
         let request = Forget { ids, restorable_until, erase_by: at, request, actor, at };
         assert_eq!(self.store.forget(request).await.unwrap().ids, [id]);
     }
+}
+
+fn open_index(dir: &std::path::Path) -> Arc<EmbeddedIndex> {
+    let settings = IndexSettings {
+        graph_from: usize::MAX,
+        // Longer than a test: what is on disk is there because somebody asked.
+        text_commit: Duration::from_hours(1),
+        text_buffer_bytes: 15_000_000,
+    };
+    EmbeddedIndex::open(dir, settings, Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH)))
 }
 
 fn model(name: &str) -> ModelIdentity {

@@ -169,7 +169,10 @@ impl Service {
         let text = self.candidates.by_text(snapshot, terms, filter, TEXT_CANDIDATES_MAX);
         let (text, vector) = tokio::join!(timeout_at(deadline, text), meaning);
         match text {
-            Ok(Ok(text)) => found.text = text,
+            Ok(Ok(text)) => {
+                found.degraded.extend(text.incomplete.iter().map(|why| format!("text: {why}")));
+                found.text = text;
+            }
             Ok(Err(error)) => found.degraded.push(format!("text: {error}")),
             Err(_) => found.degraded.push("text: it did not answer within the deadline".to_owned()),
         }

@@ -45,6 +45,7 @@ pub const EVENTS: &[LogEvent] = &[
     event("event repeated", "how often an event came again within a minute"),
     event("log lines dropped", "the log file is slower than the lines come"),
     event("log lines not written", "why the log file cannot be written"),
+    event("a defect was met", "a panic, by its place; report it"),
     // Connections.
     event("peer unknown, connection dropped", "the system does not say who is at the other end"),
     event("uid not allowed, connection dropped", "a user who is not among server.allow_uids"),
@@ -68,15 +69,26 @@ pub const EVENTS: &[LogEvent] = &[
     event("forgotten content not erased yet", "it is tried again each minute"),
     event("change log trimmed", "entries older than store.log_keep_days"),
     event("change log not trimmed", "it is tried again each minute"),
+    event("backup made", "where it lies and how much is in it"),
+    event("backup failed", "why; it is tried again"),
     // Indexes.
-    event("indexes loaded", "words and meaning can be searched"),
-    event("indexes not loaded", "status says what is missing; stores go on"),
+    event("text index loaded", "words can be searched"),
+    event("text index not loaded", "status says why; stores go on"),
+    event("vectors loaded", "meaning can be searched"),
+    event(
+        "search is by words alone",
+        "why the model or its vectors are not there; it is tried again",
+    ),
     event("indexes not compared", "the daily comparison with the store failed"),
     event("indexes repaired", "they differed from the store in so many places"),
-    event("text index is to be built", "there is none; searches wait or say degraded"),
-    event("text index is to be rebuilt", "what lies there is of another version or store"),
+    event("text index is to be built", "there is none, half of one, or one of another version"),
+    event("text index is to be rebuilt", "its files are damaged"),
+    event("text index is built anew", "from the store; searches wait or say degraded"),
     event("text index damaged", "it is made anew from the store"),
-    event("text index cannot be made", "its directory cannot be used; search is by meaning alone"),
+    event(
+        "text index cannot be made",
+        "its directory cannot be used; words are kept in memory alone",
+    ),
     event("text index thread not started", "the same, for want of a thread"),
     event("text index thread panicked", "the same, by a defect"),
     event("text index commit failed", "it is tried again; searches see everything meanwhile"),
@@ -88,6 +100,8 @@ pub const EVENTS: &[LogEvent] = &[
     // Models.
     event("memories wait for their vectors", "the model is down or slow; it is tried again"),
     event("a thread of the embedding model had panicked", "a defect in the model"),
+    event("every memory has a vector of the new model", "searches use them from now on"),
+    event("vectors of an old model removed", "their space is free"),
     // The bridge, on the stderr of the agent that runs it.
     event("starting the daemon", "none runs"),
     event("could not start the daemon", "it is tried again"),

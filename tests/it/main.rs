@@ -21,6 +21,7 @@ mod doctor;
 mod endpoint;
 mod endpoint_server;
 mod events;
+mod footprint;
 mod forget;
 mod hub;
 mod inspector;

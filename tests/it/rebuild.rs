@@ -92,11 +92,27 @@ fn index_files(home: &Home) -> Vec<PathBuf> {
 type Damage = fn(&Path, &mut Random);
 
 /// What may become of a file, by name.
-const DAMAGE: [(&str, Damage); 4] =
-    [("removed", remove), ("truncated", truncate), ("overwritten", overwrite), ("flipped", flip)];
+const DAMAGE: [(&str, Damage); 6] = [
+    ("removed", remove),
+    ("truncated", truncate),
+    ("overwritten", overwrite),
+    ("flipped", flip),
+    ("a directory", become_directory),
+    ("a link", become_link),
+];
 
 fn remove(path: &Path, _: &mut Random) {
     fs::remove_file(path).unwrap();
+}
+
+fn become_directory(path: &Path, _: &mut Random) {
+    fs::remove_file(path).unwrap();
+    fs::create_dir_all(path.join("below")).unwrap();
+}
+
+fn become_link(path: &Path, _: &mut Random) {
+    fs::remove_file(path).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", path).unwrap();
 }
 
 fn overwrite(path: &Path, random: &mut Random) {
@@ -159,7 +175,7 @@ async fn recall_is_unchanged_when_index_files_are_damaged() {
         let files = index_files(&home);
         let (kind, damage) = DAMAGE[round % DAMAGE.len()];
         // One file, or all of them.
-        let chosen = if round % 3 == 2 {
+        let chosen = if round % 5 == 4 {
             files
         } else {
             let at = usize::try_from(random.below(files.len() as u64)).unwrap();
@@ -174,4 +190,26 @@ async fn recall_is_unchanged_when_index_files_are_damaged() {
         assert!(daemon.stop().await.success(), "round {round}: {kind} {names:?}");
     }
     assert!(home.log().contains("to be rebuilt"), "the log says so: {}", home.log());
+}
+
+#[tokio::test]
+async fn the_index_of_another_store_is_built_anew_and_the_status_says_why() {
+    let (home, other) = (Home::new(), Home::new());
+    for (home, content) in [(&home, "The kettle is copper"), (&other, "The kettle is tin")] {
+        let daemon = home.serve().await;
+        home.owner().await.store(content).await;
+        assert!(daemon.stop().await.success());
+    }
+    let theirs = home.state().join("index");
+    fs::remove_dir_all(&theirs).unwrap();
+    fs::rename(other.state().join("index"), &theirs).unwrap();
+    let _daemon = home.serve().await;
+    let owner = home.owner().await;
+    assert_eq!(owner.recall("kettle").await, ["The kettle is copper"]);
+    let found = owner.must("memory_search", json!({ "query": "tin" })).await;
+    assert_eq!(found["memories"], json!([]), "{found}");
+    let status = owner.must("memory_status", json!({})).await;
+    assert_eq!(status["text"]["n_rebuilds"], 1, "{status}");
+    let reason = status["text"]["last_rebuild"].as_str().unwrap();
+    assert!(reason.ends_with("its files belong to another store"), "{reason}");
 }

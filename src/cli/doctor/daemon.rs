@@ -108,6 +108,7 @@ impl Contact {
                 findings.extend(place(status, data));
                 findings.extend(parts(status));
                 findings.push(parity(status));
+                findings.extend(backups(status));
                 findings.extend(needs_restart(status));
                 findings.extend(remarks(status));
                 findings
@@ -180,6 +181,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ),
     ("text", "index of words", "wait until it is loaded or built anew; everything stored is kept"),
     ("vectors", "index of meaning", "wait until it is loaded; search by words works meanwhile"),
+    ("backup", "backup", "free some space, or see to `backup.dir`; `recalld backup` tries at once"),
     ("config", "reload", "correct the file; `recalld reload` then tells what is still wrong"),
     (
         "log",
@@ -207,6 +209,25 @@ fn parity(status: &Value) -> Finding {
             format!("{} of {} memories were repaired at {at}", n("n_repaired"), n("n_compared")),
         ),
     }
+}
+
+/// The last backup and the next.
+fn backups(status: &Value) -> Option<Finding> {
+    let part = "last backup";
+    let backup = status["backup"].as_object()?;
+    let fact = |name: &str| backup.get(name).map(text);
+    let next = fact("next").map_or_else(|| "none is due".to_owned(), |at| format!("next {at}"));
+    Some(match fact("last") {
+        Some(last) => {
+            let n_backups = fact("n_backups").unwrap_or_default();
+            Finding::ok(part, format!("{last}, {next}, {n_backups} kept"))
+        }
+        None if backup.contains_key("next") => Finding::off(part, format!("none yet, {next}")),
+        None => {
+            let detail = "there is none, and none is due (`backup.every_hours`)";
+            Finding::degraded(part, detail, "`recalld backup` makes one")
+        }
+    })
 }
 
 /// Whether the daemon runs with an older configuration than the one it has read.

@@ -2,6 +2,7 @@
 //! stored text and queries alike, indexed or still waiting to be.
 
 pub mod query;
+pub mod sentences;
 pub mod tokens;
 
 use unicode_normalization::UnicodeNormalization;

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::{
-    Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
+    RwLockWriteGuard,
 };
 use std::time::Duration;
 
 use super::TextSettings;
-use super::disk::{Disk, Stamp, guarded};
+use super::disk::{Disk, Found, Stamp, guarded};
 use super::segments::Segments;
 use super::state::State;
 use crate::domain::limits::{TEXT_COMMIT_CHANGES, TEXT_RETRY, TEXT_TAIL_MAX, TEXT_TAIL_WAIT_MAX};
@@ -19,6 +20,8 @@ pub(super) struct Shared {
     state: RwLock<State>,
     signals: Mutex<Signals>,
     changed: Condvar,
+    /// Set when what was found on the disk is open, or wiped.
+    opened: OnceLock<()>,
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +38,8 @@ struct Signals {
     flushes_done: u64,
     wipes_wanted: u64,
     wipes_done: u64,
+    /// The store that is put after the last wipe.
+    identity: u64,
     thread: Thread,
 }
 
@@ -57,10 +62,6 @@ impl Signals {
 }
 
 impl Shared {
-    pub(super) fn new(state: State) -> Self {
-        Self { state: RwLock::new(state), ..Self::default() }
-    }
-
     pub(super) fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,9 +107,20 @@ impl Shared {
         self.wait_until(signals, |s| s.flushes_done >= mine);
     }
 
-    /// Has the files wiped and the state emptied, and waits for it.
-    pub(super) fn wipe(&self) {
+    /// Waits until what lies on the disk is open, or has turned out to be of no use.
+    pub(super) fn wait_until_open(&self) {
+        self.opened.wait();
+    }
+
+    /// Whether [`Self::wait_until_open`] would not wait.
+    pub(super) fn is_open(&self) -> bool {
+        self.opened.get().is_some()
+    }
+
+    /// Has the files wiped and the state emptied for the store of this identity, and waits for it.
+    pub(super) fn wipe(&self, identity: u64) {
         let mut signals = self.signals();
+        signals.identity = identity;
         signals.wipes_wanted += 1;
         let mine = signals.wipes_wanted;
         self.wait_until(signals, |s| s.wipes_done >= mine);
@@ -126,6 +138,7 @@ impl Shared {
 
     /// Says that there is no thread.
     pub(super) fn end(&self) {
+        self.opened.get_or_init(|| ());
         self.signals().thread = Thread::Ended;
         self.changed.notify_all();
     }
@@ -157,7 +170,7 @@ impl Shared {
         signals.dirty = false;
         let work = Work {
             wipes: signals.wipes_wanted,
-            is_wipe: signals.wipes_wanted > signals.wipes_done,
+            wipe: (signals.wipes_wanted > signals.wipes_done).then_some(signals.identity),
             flushes: signals.flushes_wanted,
             closes: signals.thread == Thread::Closes,
         };
@@ -182,7 +195,8 @@ impl Shared {
 /// What the thread was woken for.
 struct Work {
     wipes: u64,
-    is_wipe: bool,
+    /// Wipe, for the store of this identity.
+    wipe: Option<u64>,
     flushes: u64,
     closes: bool,
 }
@@ -197,13 +211,15 @@ pub(super) struct Committer {
 }
 
 impl Committer {
-    /// Commits until it is told to end.
+    /// Opens what is there, then commits until it is told to end.
     pub(super) fn run(mut self) {
         let _ended = Ended(Arc::clone(&self.shared));
+        self.open();
+        self.shared.opened.get_or_init(|| ());
         loop {
             let work = self.shared.wait_for_work(self.settings.commit_every);
-            if work.is_wipe {
-                self.wipe();
+            if let Some(identity) = work.wipe {
+                self.wipe(identity);
             }
             let failed = self.commit();
             self.shared.finished(&work, failed);
@@ -213,17 +229,55 @@ impl Committer {
         }
     }
 
-    fn wipe(&mut self) {
+    /// Takes over what is on the disk if it can be used, else makes an empty index there, or, if
+    /// even that fails, has everything kept in RAM.
+    fn open(&mut self) {
+        let opened = Disk::open(&self.dir, self.settings.buffer_bytes).and_then(|found| {
+            guarded(|| {
+                let (disk, identity, watermark) = match found {
+                    Found::Usable(disk, identity, watermark) => (*disk, identity, watermark),
+                    Found::Unusable(reason) => return Ok(Err(reason)),
+                };
+                let segments = disk.segments(&Segments::default())?;
+                let known = segments.known()?;
+                Ok(Ok((disk, State::of(segments, known, identity, watermark))))
+            })
+        });
+        let reason = match opened {
+            Ok(Ok((disk, state))) => {
+                self.disk = Some(disk);
+                *self.shared.write() = state;
+                return;
+            }
+            Ok(Err(reason)) => {
+                tracing::info!(reason, "text index is to be built");
+                reason.to_owned()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "text index is to be rebuilt");
+                error.to_string()
+            }
+        };
+        self.create();
+        self.shared.write().unusable = Some(reason);
+    }
+
+    fn wipe(&mut self, identity: u64) {
         if let Some(disk) = self.disk.take() {
             disk.release();
         }
-        let created = Disk::create(&self.dir, self.settings.buffer_bytes);
         // What came meanwhile is older than the state of the store that the rebuild will read.
-        let mut state = self.shared.write();
-        *state = State::default();
-        match created {
+        *self.shared.write() = State::empty(identity);
+        self.create();
+    }
+
+    fn create(&mut self) {
+        match Disk::create(&self.dir, self.settings.buffer_bytes) {
             Ok(disk) => self.disk = Some(disk),
-            Err(error) => state.failure = Some(error.to_string()),
+            Err(error) => {
+                tracing::warn!(%error, "text index cannot be made");
+                self.shared.write().failure = Some(error.to_string());
+            }
         }
     }
 
@@ -235,11 +289,12 @@ impl Committer {
             return false;
         }
         let until = state.n_changes();
-        let stamp = if state.complete { Stamp::Complete(state.sequence) } else { Stamp::Partial };
+        let watermark = state.complete.then_some(state.sequence);
+        let stamp = Stamp { identity: state.identity, watermark };
         let writes = state.writes();
         let previous = Arc::clone(&state.segments);
         drop(state);
-        let written = self.disk(&previous).and_then(|mut disk| {
+        let written = self.disk(&previous, stamp.identity).and_then(|mut disk| {
             let segments = guarded(|| {
                 disk.commit(&writes, stamp)?;
                 disk.segments(&previous)
@@ -250,7 +305,7 @@ impl Committer {
         match written {
             Ok((disk, segments)) => {
                 self.disk = Some(disk);
-                state.committed(Arc::new(segments), until, stamp.watermark());
+                state.committed(Arc::new(segments), until, watermark.unwrap_or_default());
                 false
             }
             Err(error) => {
@@ -262,7 +317,7 @@ impl Committer {
     }
 
     /// The open files, opened again if the last commit failed.
-    fn disk(&mut self, searched: &Segments) -> Result<Disk, IndexError> {
+    fn disk(&mut self, searched: &Segments, wanted: u64) -> Result<Disk, IndexError> {
         if let Some(disk) = self.disk.take() {
             return Ok(disk);
         }
@@ -271,8 +326,8 @@ impl Committer {
             return Disk::create(&self.dir, self.settings.buffer_bytes);
         }
         let reason = match Disk::open(&self.dir, self.settings.buffer_bytes) {
-            Ok(Some((disk, _))) => return Ok(disk),
-            Ok(None) => "its files are gone".to_owned(),
+            Ok(Found::Usable(disk, identity, _)) if identity == wanted => return Ok(*disk),
+            Ok(Found::Usable(..) | Found::Unusable(_)) => "its files are gone".to_owned(),
             Err(error) => error.to_string(),
         };
         self.shared.write().is_lost = true;

@@ -1,31 +1,31 @@
-//! The files: the schema, opening without trust, wiping, and commits that carry the watermark.
+//! The index on disk: the schema, opening without trust, and commits that carry the watermark.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tantivy::directory::ManagedDirectory;
+use tantivy::directory::error::OpenReadError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::{PreTokenizedString, Token};
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
+use tantivy::{
+    Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError,
+    Term,
+};
 
 use super::document::Document;
+use super::files::{Files, META_FILE, empty, sweep};
 use super::segments::Segments;
 use crate::domain::id::MemoryId;
 use crate::domain::limits::TEXT_BUFFER_BYTES_MIN;
 use crate::domain::text::TOKENS_VERSION;
 use crate::ports::IndexError;
 
-/// The file that makes a directory an index, written last in each commit.
-const META_FILE: &str = "meta.json";
-/// How the library names a file that it has not finished, as `tempfile` does.
-const UNFINISHED: &str = ".tmp";
 /// Version of the schema and of what is written to it.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
 /// Share of deleted documents from which a segment is merged, so that the words of what was removed
 /// do not stay in the files for ever (guessed).
 const DELETED_SHARE_MAX: f32 = 0.25;
@@ -118,33 +118,26 @@ impl Fields {
 
 /// What a commit says of itself, in its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stamp {
-    /// Everything up to this log entry is in it.
-    Complete(u64),
-    /// A rebuild was under way: it holds some memories.
-    Partial,
+pub(super) struct Stamp {
+    /// The store that it was made from.
+    pub(super) identity: u64,
+    /// The log entry up to which everything is in it; `None`: a rebuild was under way, and some
+    /// memories are in it.
+    pub(super) watermark: Option<u64>,
 }
 
 impl Stamp {
     fn write(self) -> String {
-        let state = match self {
-            Self::Complete(sequence) => sequence.to_string(),
-            Self::Partial => "partial".to_owned(),
-        };
-        format!("{FORMAT_VERSION}:{TOKENS_VERSION}:{state}")
+        let state = self.watermark.map_or_else(|| "partial".to_owned(), |at| at.to_string());
+        format!("{FORMAT_VERSION}:{TOKENS_VERSION}:{:x}:{state}", self.identity)
     }
 
-    /// The log entry up to which it is, 0 while a rebuild is under way.
-    pub(super) const fn watermark(self) -> u64 {
-        match self {
-            Self::Complete(sequence) => sequence,
-            Self::Partial => 0,
-        }
-    }
-
-    /// The watermark in a payload; `None` if it is of another version or of an unfinished rebuild.
-    fn read(payload: &str) -> Option<u64> {
-        payload.strip_prefix(&format!("{FORMAT_VERSION}:{TOKENS_VERSION}:"))?.parse().ok()
+    /// Reads a payload; `None` if it is of another version.
+    fn read(payload: &str) -> Option<Self> {
+        let rest = payload.strip_prefix(&format!("{FORMAT_VERSION}:{TOKENS_VERSION}:"))?;
+        let (identity, state) = rest.split_once(':')?;
+        let identity = u64::from_str_radix(identity, 16).ok()?;
+        Some(Self { identity, watermark: state.parse().ok() })
     }
 }
 
@@ -166,37 +159,60 @@ pub(super) struct Disk {
     writer: Option<IndexWriter>,
 }
 
+/// What was found in a directory.
+pub(super) enum Found {
+    /// An index that can be used, made from the store of that identity and up to that log entry.
+    Usable(Box<Disk>, u64, u64),
+    /// Nothing that can be used, and why not.
+    Unusable(&'static str),
+}
+
 impl Disk {
-    /// Opens what lies in `dir`, and tells up to which log entry it is. `None`: nothing, an
-    /// unfinished rebuild, or the work of another version.
+    /// Opens what lies in `dir`.
     ///
     /// Every checksum is verified first: the library trusts its files, and damage met by its
-    /// background threads would end the process.
+    /// background threads, or read as the size of something, would end the process.
     ///
     /// # Errors
     /// [`IndexError::Failed`] if the files are damaged or cannot be read.
-    pub(super) fn open(dir: &Path, buffer_bytes: usize) -> Result<Option<(Self, u64)>, IndexError> {
+    pub(super) fn open(dir: &Path, buffer_bytes: usize) -> Result<Found, IndexError> {
         guarded(|| {
             if !dir.join(META_FILE).is_file() {
-                return Ok(None);
+                return Ok(Found::Unusable("there was none"));
             }
             sweep(dir)?;
-            let index = Index::open_in_dir(dir)?;
-            let metas = index.load_metas()?;
-            let Some(watermark) = metas.payload.as_deref().and_then(Stamp::read) else {
-                return Ok(None);
-            };
+            let index = Index::open(Files::open(dir)?)?;
             let (schema, fields) = Fields::schema();
-            if index.schema() != schema {
-                return Ok(None);
+            let stamp = index.load_metas()?.payload.as_deref().and_then(Stamp::read);
+            let Some(Stamp { identity, watermark }) = stamp.filter(|_| index.schema() == schema)
+            else {
+                return Ok(Found::Unusable("it was made by another version"));
+            };
+            let Some(watermark) = watermark else {
+                return Ok(Found::Unusable("a rebuild was not finished"));
+            };
+            if let Some(damaged) = damaged_file(&index)? {
+                return Err(TantivyError::InternalError(format!("{damaged} is damaged")));
             }
-            for file in metas.list_segment_files().iter().filter(|file| dir.join(file).exists()) {
-                if !ManagedDirectory::validate_checksum(index.directory(), file)? {
-                    let path = file.display();
-                    return Err(TantivyError::InternalError(format!("{path} is damaged")));
-                }
+            let disk = Self::of(index, fields, buffer_bytes)?;
+            Ok(Found::Usable(Box::new(disk), identity, watermark))
+        })
+    }
+
+    /// Reads every file of the index in `dir` again, which may be in use, and compares checksums.
+    ///
+    /// # Errors
+    /// [`IndexError::Failed`] if a file has changed since it was written.
+    pub(super) fn verify(dir: &Path) -> Result<(), IndexError> {
+        guarded(|| match damaged_file(&Index::open(Files::open(dir)?)?) {
+            // A merge that has just ended removes the files it has merged.
+            Ok(None) | Err(TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(_))) => {
+                Ok(())
             }
-            Ok(Some((Self::of(index, fields, buffer_bytes)?, watermark)))
+            Ok(Some(damaged)) => {
+                Err(TantivyError::InternalError(format!("{damaged} has changed on the disk")))
+            }
+            Err(error) => Err(error),
         })
     }
 
@@ -208,7 +224,8 @@ impl Disk {
         guarded(|| {
             empty(dir)?;
             let (schema, fields) = Fields::schema();
-            Self::of(Index::create_in_dir(dir, schema)?, fields, buffer_bytes)
+            let index = Index::create(Files::open(dir)?, schema, IndexSettings::default())?;
+            Self::of(index, fields, buffer_bytes)
         })
     }
 
@@ -271,16 +288,17 @@ impl Disk {
     }
 }
 
-/// Removes the files that the library was still writing when the process ended: it renames each
-/// when it is whole, and knows nothing of the others.
-fn sweep(dir: &Path) -> io::Result<()> {
-    for entry in std::fs::read_dir(dir)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            std::fs::remove_file(entry.path())?;
+/// The first file of the segments whose bytes do not agree with its checksum.
+fn damaged_file(index: &Index) -> tantivy::Result<Option<String>> {
+    let metas = index.load_metas()?;
+    // The library names each file that a segment may have; those it has written are managed.
+    let written = index.directory().list_managed_files();
+    for file in metas.list_segment_files().intersection(&written) {
+        if !ManagedDirectory::validate_checksum(index.directory(), file)? {
+            return Ok(Some(file.display().to_string()));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Runs what reads or writes index files: the library answers damage with errors and with panics.
@@ -295,37 +313,4 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> tantivy::Result<T>) -> Result<T,
             .unwrap_or_else(|| "the index library panicked".to_owned()),
     };
     Err(IndexError::Failed { arm: super::ARM, reason })
-}
-
-/// Bytes of the files in `dir`.
-pub(super) fn size(dir: &Path) -> u64 {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum()
-}
-
-/// Makes `dir` an empty directory, whatever is there.
-fn empty(dir: &Path) -> io::Result<()> {
-    if dir.is_dir() {
-        let entries: Vec<PathBuf> =
-            std::fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
-        for path in entries {
-            if path.symlink_metadata()?.is_dir() {
-                std::fs::remove_dir_all(path)?;
-            } else {
-                std::fs::remove_file(path)?;
-            }
-        }
-        return Ok(());
-    }
-    if dir.symlink_metadata().is_ok() {
-        std::fs::remove_file(dir)?;
-    }
-    std::fs::create_dir_all(dir)
-}
-
-/// Makes sure that no later start opens the files in `dir`.
-pub(super) fn distrust(dir: &Path) {
-    if let Err(error) = std::fs::remove_file(dir.join(META_FILE)) {
-        tracing::warn!(%error, "text index files not marked as damaged");
-    }
 }

@@ -6,14 +6,16 @@
 //! are prefixed by namespace: a search walks the postings of the namespaces searched and nothing
 //! else, and takes its statistics from them.
 //!
-//! The files are never trusted: checksums are verified when they are opened, and whatever is damaged,
-//! of another version or half rebuilt is wiped and made again from the store. When a commit fails
+//! The files are never trusted: they are opened in the background, nothing is read from them before
+//! every checksum was verified, and whatever is damaged, of another version, of another store or half
+//! rebuilt is wiped and made again from the store. When a commit fails
 //! (full disk), the tail keeps everything since the last good one, however much, and serves it; the
 //! commit is tried again later.
 
 mod committer;
 mod disk;
 mod document;
+mod files;
 mod search;
 mod segments;
 mod state;
@@ -58,13 +60,13 @@ pub(crate) struct TextIndex {
 }
 
 impl TextIndex {
-    /// Opens the index in `dir`, a directory of its own. Never fails: what cannot be used is wiped,
-    /// and [`Self::needs_rebuild`] is true then.
+    /// Begins to open the index in `dir`, a directory of its own; nothing else may be called but
+    /// [`Self::report`] before [`Self::wait_until_open`] has returned. Never fails: what cannot be
+    /// used is wiped, and [`Self::needs_rebuild`] is true then.
     pub(crate) fn open(dir: &Path, settings: TextSettings) -> Self {
-        let (disk, state) = open_or_create(dir, settings);
-        let shared = Arc::new(Shared::new(state));
+        let shared = Arc::<Shared>::default();
         let committer =
-            Committer { shared: Arc::clone(&shared), dir: dir.to_owned(), settings, disk };
+            Committer { shared: Arc::clone(&shared), dir: dir.to_owned(), settings, disk: None };
         let thread =
             std::thread::Builder::new().name("text-index".to_owned()).spawn(|| committer.run());
         let thread = thread.map_err(|error| {
@@ -73,6 +75,16 @@ impl TextIndex {
             shared.end();
         });
         Self { dir: dir.to_owned(), shared, thread: Mutex::new(thread.ok()) }
+    }
+
+    /// Blocks until the files were verified and opened.
+    pub(crate) fn wait_until_open(&self) {
+        self.shared.wait_until_open();
+    }
+
+    /// The store that the index was made from; 0: none.
+    pub(crate) fn identity(&self) -> u64 {
+        self.shared.read().identity
     }
 
     /// Log entry up to which the files are: what came later is put again after a restart.
@@ -86,10 +98,35 @@ impl TextIndex {
         self.shared.read().needs_rebuild()
     }
 
-    /// Empties the index and waits until its files are gone. The state of the store that is put
-    /// afterwards must be read after this has returned; changes may go on meanwhile.
-    pub(crate) fn start_rebuild(&self) {
-        self.shared.wipe();
+    /// Why every memory has to be put again, if it has.
+    pub(crate) fn rebuild_reason(&self) -> Option<String> {
+        self.shared.read().rebuild_reason()
+    }
+
+    /// Empties the index for the store of this identity and waits until its files are gone. The
+    /// state of the store that is put afterwards must be read after this has returned; changes may
+    /// go on meanwhile.
+    pub(crate) fn start_rebuild(&self, identity: u64) {
+        self.shared.wipe(identity);
+    }
+
+    /// Reads the files again and compares their checksums, however they were when they were opened.
+    ///
+    /// # Errors
+    /// [`IndexError::Failed`] if they have changed; searches fail too until a rebuild starts.
+    pub(crate) fn verify(&self) -> Result<(), IndexError> {
+        let state = self.shared.read();
+        let searched = Arc::clone(&state.segments);
+        let has_none = searched.is_empty() || state.needs_rebuild() || state.failure.is_some();
+        drop(state);
+        if has_none {
+            return Ok(());
+        }
+        let verified = Disk::verify(&self.dir);
+        if let Err(error) = &verified {
+            self.distrust(&searched, error);
+        }
+        verified
     }
 
     /// Adds a memory or replaces its words, by the log entry of the change (in a rebuild: the last
@@ -142,18 +179,20 @@ impl TextIndex {
 
     /// State, for `status`.
     pub(crate) fn report(&self) -> ArmReport {
+        let is_open = self.shared.is_open();
         let state = self.shared.read();
         let problem = state.damage.as_ref().or(state.failure.as_ref());
         let detail = match problem {
             Some(reason) => reason.clone(),
+            None if !is_open => "its files are being verified".to_owned(),
             None if state.needs_rebuild() => "being rebuilt".to_owned(),
             None => "ready".to_owned(),
         };
         ArmReport {
-            ready: problem.is_none() && !state.needs_rebuild(),
+            ready: problem.is_none() && is_open && !state.needs_rebuild(),
             detail,
             n_memories: state.n_memories() as u64,
-            disk_bytes: disk::size(&self.dir),
+            disk_bytes: files::size(&self.dir),
             watermark: state.watermark,
         }
     }
@@ -204,7 +243,7 @@ impl TextIndex {
         let mut state = self.shared.write();
         if Arc::ptr_eq(&state.segments, searched) {
             state.damage = Some(error.to_string());
-            disk::distrust(&self.dir);
+            files::distrust(&self.dir);
         }
         drop(state);
     }
@@ -216,31 +255,5 @@ impl Drop for TextIndex {
     }
 }
 
-/// What is in `dir`, or an empty index there, or, if even that fails, one in RAM alone.
-fn open_or_create(dir: &Path, settings: TextSettings) -> (Option<Disk>, State) {
-    let opened = Disk::open(dir, settings.buffer_bytes).and_then(|opened| {
-        let Some((disk, watermark)) = opened else { return Ok(None) };
-        guarded(|| {
-            let segments = disk.segments(&Segments::default())?;
-            let known = segments.known()?;
-            Ok(Some((disk, State::of(segments, known, watermark))))
-        })
-    });
-    match opened {
-        Ok(Some((disk, state))) => return (Some(disk), state),
-        Ok(None) => tracing::info!("text index is to be built"),
-        Err(error) => tracing::warn!(%error, "text index is to be rebuilt"),
-    }
-    let mut state = State::default();
-    match Disk::create(dir, settings.buffer_bytes) {
-        Ok(disk) => (Some(disk), state),
-        Err(error) => {
-            tracing::error!(%error, "text index cannot be made");
-            state.failure = Some(error.to_string());
-            (None, state)
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -81,6 +81,7 @@ impl Search<'_> {
             best: clauses.iter().map(Scores::best).collect(),
             n_matching: tally.found.len() as u64,
             n_documents,
+            incomplete: None,
         }
     }
 }

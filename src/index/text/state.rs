@@ -50,6 +50,10 @@ pub(super) struct State {
     pub(super) is_lost: bool,
     /// Why the last attempt to commit failed.
     pub(super) failure: Option<String>,
+    /// Why the files that were found are not used.
+    pub(super) unusable: Option<String>,
+    /// The store that the index is made from; 0: none yet.
+    pub(super) identity: u64,
     /// Highest log entry seen.
     pub(super) sequence: u64,
     /// Log entry up to which the files are.
@@ -63,11 +67,22 @@ pub(super) struct State {
 }
 
 impl State {
+    /// The state of an empty index for the store of this identity.
+    pub(super) fn empty(identity: u64) -> Self {
+        Self { identity, ..Self::default() }
+    }
+
     /// The state of an index that was found on disk.
-    pub(super) fn of(segments: Segments, known: HashMap<MemoryId, Known>, watermark: u64) -> Self {
+    pub(super) fn of(
+        segments: Segments,
+        known: HashMap<MemoryId, Known>,
+        identity: u64,
+        watermark: u64,
+    ) -> Self {
         let mut state = Self {
             segments: Arc::new(segments),
             complete: true,
+            identity,
             sequence: watermark,
             watermark,
             ..Self::default()
@@ -124,6 +139,14 @@ impl State {
     /// Whether everything has to be put again.
     pub(super) fn needs_rebuild(&self) -> bool {
         !self.complete || self.damage.is_some() || self.is_lost
+    }
+
+    /// Why everything has to be put again, if it has.
+    pub(super) fn rebuild_reason(&self) -> Option<String> {
+        let lost = self.failure.as_ref().filter(|_| self.is_lost);
+        let reason = self.damage.as_ref().or(lost).or(self.unusable.as_ref());
+        let unfinished = || "a rebuild was not finished".to_owned();
+        self.needs_rebuild().then(|| reason.cloned().unwrap_or_else(unfinished))
     }
 
     /// The tail, to be written.

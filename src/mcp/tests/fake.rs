@@ -20,7 +20,7 @@ use crate::domain::search::{Attributes, TextCandidates, TextHit, TextQuery, Vect
 use crate::domain::text::tokens::tokens;
 use crate::ports::{
     ArmReport, Candidates, IndexError, IndexReport, Listing, Measured, Meter, ParityReport,
-    Snapshot,
+    Rebuilds, Snapshot,
 };
 use crate::service::backup::BackupPolicy;
 use crate::service::{Ports, Service, Settings};
@@ -88,6 +88,7 @@ impl Candidates for FakeCandidates {
                 })
                 .collect();
             Ok(TextCandidates {
+                incomplete: None,
                 n_matching: hits.len() as u64,
                 n_documents: all.len() as u64,
                 best: vec![5.0; n_clauses],
@@ -117,7 +118,13 @@ impl Candidates for FakeCandidates {
             disk_bytes: 0,
             watermark: 0,
         };
-        IndexReport { vectors: arm.clone(), text: arm, n_graphs: 0, n_pending_vectors: 0 }
+        IndexReport {
+            vectors: arm.clone(),
+            text: arm,
+            n_graphs: 0,
+            n_pending_vectors: 0,
+            text_rebuilds: Rebuilds::default(),
+        }
     }
 
     fn check<'a>(

@@ -62,6 +62,12 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
             put(&mut value, "n_memories", arm.n_memories);
             put(&mut value, "disk_bytes", arm.disk_bytes);
         }
+        if let ("text", true) = (name, caller.is_owner()) {
+            put(&mut value, "n_rebuilds", index.text_rebuilds.n);
+            let last = index.text_rebuilds.last.as_ref();
+            let last = last.map(|(at, reason)| format!("{at}: {reason}"));
+            put(&mut value, "last_rebuild", last);
+        }
         put(&mut facts, name, value);
     }
     put(&mut facts, "n_pending_vectors", index.n_pending_vectors);

@@ -30,6 +30,7 @@ fn text(hits: &[(u128, f64, f32)]) -> TextCandidates {
         best: vec![hits.iter().map(|hit| hit.1).fold(0.0, f64::max)],
         n_matching: hits.len() as u64,
         n_documents: 100,
+        incomplete: None,
     }
 }
 

@@ -106,6 +106,7 @@ fn ranked_with(question: &str, made: &[Made], policy: &RankingPolicy) -> Ranking
         best: vec![made.iter().map(|made| made.text.0).fold(0.0, f64::max)],
         n_matching: 0,
         n_documents: 100,
+        incomplete: None,
     };
     let near = |made: &Made| VectorHit {
         id: MemoryId::from_u128(made.n),

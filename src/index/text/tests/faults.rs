@@ -65,7 +65,7 @@ fn after_a_crash_the_replay_from_the_watermark_brings_back_the_rest() {
     world.put(7, "green boat");
     world.remove(8);
     let crashed = copy_of(&world.dir);
-    world.index = TextIndex::open(crashed.path(), SETTINGS);
+    world.index = open(crashed.path());
     assert!(!world.index.needs_rebuild());
     assert_eq!(world.index.watermark(), watermark);
     assert_eq!(world.find("green"), [0; 0]);
@@ -89,7 +89,7 @@ fn after_a_crash_the_replay_from_the_watermark_brings_back_the_rest() {
 #[test]
 fn a_crash_in_a_rebuild_needs_another_one() {
     let mut world = committed();
-    world.index.start_rebuild();
+    world.index.start_rebuild(IDENTITY);
     assert!(world.index.needs_rebuild());
     assert_eq!(world.index.watermark(), 0);
     world.index.put(&world.memories[&id(7)], world.sequence);
@@ -114,7 +114,7 @@ fn changes_during_a_rebuild_win_over_the_older_state_it_reads() {
         world.put(1, "red house");
         world.put(2, "red boat");
         world.put(3, "red tea");
-        world.index.start_rebuild();
+        world.index.start_rebuild(IDENTITY);
         let (read_at, old) = (world.sequence, world.memories.clone());
         world.put(1, "green house");
         world.remove(2);
@@ -148,7 +148,7 @@ fn an_index_of_another_tokenizer_or_format_is_rebuilt() {
     ] {
         fs::write(world.dir.join("meta.json"), meta.replace(&stamp, &to)).unwrap();
         let copy = copy_of(&world.dir);
-        let index = TextIndex::open(copy.path(), SETTINGS);
+        let index = open(copy.path());
         assert!(index.needs_rebuild(), "{to}");
         assert!(index.ids().unwrap().is_empty());
     }
@@ -164,11 +164,11 @@ fn a_foreign_directory_and_a_file_in_its_place_are_wiped() {
     fs::create_dir_all(dir.join("below")).unwrap();
     fs::write(dir.join("below/letter.txt"), "hello").unwrap();
     fs::write(dir.join("meta.json"), "{}").unwrap();
-    assert!(TextIndex::open(&dir, SETTINGS).needs_rebuild());
+    assert!(open(&dir).needs_rebuild());
     assert!(!dir.join("below").exists());
     fs::remove_dir_all(&dir).unwrap();
     fs::write(&dir, "a file").unwrap();
-    assert!(TextIndex::open(&dir, SETTINGS).needs_rebuild());
+    assert!(open(&dir).needs_rebuild());
     assert!(dir.is_dir());
 }
 
@@ -204,7 +204,7 @@ fn damaged_files_are_noticed_when_they_are_opened() {
                 fs::write(&path, bytes).unwrap();
             }
             let context = format!("{} {damage}", name.display());
-            world.index = TextIndex::open(copy.path(), SETTINGS);
+            world.index = open(copy.path());
             if world.index.needs_rebuild() {
                 n_rebuilds += 1;
                 world.rebuild();
@@ -247,7 +247,7 @@ fn damage_under_an_open_index_fails_searches_until_it_is_rebuilt() {
     assert!(world.index.needs_rebuild());
     assert!(!world.index.report().ready);
     let crashed = copy_of(&world.dir);
-    assert!(TextIndex::open(crashed.path(), SETTINGS).needs_rebuild(), "trusted again");
+    assert!(open(crashed.path()).needs_rebuild(), "trusted again");
 
     // Changes go on; nothing more is written to what is damaged.
     world.put(60, "red tea");
@@ -300,7 +300,7 @@ fn without_a_directory_everything_is_served_from_memory() {
     let file = home.path().join("file");
     fs::write(&file, "not a directory").unwrap();
     let mut world = World::new();
-    world.index = TextIndex::open(&file.join("text"), SETTINGS);
+    world.index = open(&file.join("text"));
     assert!(world.index.needs_rebuild());
     world.put(1, "red house");
     world.rebuild();

@@ -247,8 +247,8 @@ fn no_namespace_or_an_unknown_one_finds_nothing() {
 #[test]
 fn a_memory_is_found_at_once_while_commits_run() {
     let home = tempfile::tempdir().unwrap();
-    let index = TextIndex::open(home.path(), SETTINGS);
-    index.start_rebuild();
+    let index = open(home.path());
+    index.start_rebuild(IDENTITY);
     index.finish_rebuild(0);
     let mut catalog = Catalog::default();
     let done = std::sync::atomic::AtomicBool::new(false);

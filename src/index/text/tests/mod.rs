@@ -1,6 +1,7 @@
 //! A small store of memories beside the index, and a plain BM25 over all of it to compare with.
 
 mod differential;
+pub(in crate::index) mod disk;
 mod faults;
 mod finding;
 mod statistics;
@@ -26,6 +27,16 @@ use crate::ports::IndexError;
 const SETTINGS: TextSettings =
     TextSettings { commit_every: Duration::from_hours(1), buffer_bytes: 0 };
 
+/// The store that indexes are of.
+const IDENTITY: u64 = 0xfeed;
+
+/// Opens an index and waits until that is done.
+fn open(dir: &Path) -> TextIndex {
+    let index = TextIndex::open(dir, SETTINGS);
+    index.wait_until_open();
+    index
+}
+
 /// An index with the store and the catalog it belongs to.
 struct World {
     index: TextIndex,
@@ -40,9 +51,9 @@ impl World {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("text");
-        let index = TextIndex::open(&dir, SETTINGS);
+        let index = open(&dir);
         assert!(index.needs_rebuild(), "there was nothing to open");
-        index.start_rebuild();
+        index.start_rebuild(IDENTITY);
         index.finish_rebuild(0);
         let (catalog, memories) = (Catalog::default(), BTreeMap::new());
         Self { index, catalog, memories, sequence: 0, dir, _home: home }
@@ -77,12 +88,12 @@ impl World {
     /// Ends the index and opens its directory again.
     fn reopen(&mut self) {
         self.index.close();
-        self.index = TextIndex::open(&self.dir, SETTINGS);
+        self.index = open(&self.dir);
     }
 
     /// Wipes the index and puts everything again.
     fn rebuild(&mut self) {
-        self.index.start_rebuild();
+        self.index.start_rebuild(IDENTITY);
         for memory in self.memories.values() {
             self.index.put(memory, self.sequence);
         }
