@@ -8,7 +8,7 @@ use super::engine::{INDEX_DIR, backup_dir};
 use crate::cli::doctor::{DataPlaces, Finding, Premises, ShippedUnit};
 use crate::cli::{self, Arguments};
 use crate::config::{self, Config, EmbedModel, Loaded, Origin, Problems, Sources};
-use crate::embed::{files, runtime};
+use crate::embed::{catalogue, files, runtime};
 use crate::store;
 
 /// The units that belong to this version.
@@ -40,7 +40,7 @@ fn premises(loaded: &Loaded) -> Premises {
         data: Some(places(&loaded.state_dir.path, Some(&loaded.config))),
         sockets: loaded.socket_candidates.clone(),
         units: UNITS.to_vec(),
-        memory_bytes: None,
+        memory_bytes: memory_bytes(loaded),
     }
 }
 
@@ -103,6 +103,17 @@ fn model(loaded: &Loaded) -> Finding {
         }
     }
 }
+
+/// Memory that the daemon needs with an installed model we know, bytes; the units are sized for the
+/// bundled one.
+fn memory_bytes(loaded: &Loaded) -> Option<u64> {
+    let EmbedModel::Installed(name) = &loaded.config.embed.model else { return None };
+    let hub = catalogue::named(name)?.hub.as_ref()?;
+    Some((MEMORY_MB + u64::from(hub.memory_mb)) << 20)
+}
+
+/// What the daemon itself needs at 100,000 memories, MB: the aim that its other parts are held to.
+const MEMORY_MB: u64 = 400;
 
 /// An installed model: its files, and the library that runs them.
 fn installed(part: &'static str, name: &str, loaded: &Loaded) -> Finding {

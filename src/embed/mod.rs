@@ -57,6 +57,13 @@ pub struct Surroundings {
     pub clock: Arc<dyn Clock>,
 }
 
+impl Surroundings {
+    /// For a model that is not installed: no files, no library.
+    pub fn bare(n_threads: usize, clock: Arc<dyn Clock>) -> Self {
+        Self { models_dir: PathBuf::new(), places: Places::default(), n_threads, clock }
+    }
+}
+
 /// Starts a model. It loads on its own threads; calls made meanwhile wait in the queue, and what
 /// keeps it from loading is in its report.
 pub fn start(choice: Choice, surroundings: Surroundings) -> Queue {

@@ -3,14 +3,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use recalld::clock::SystemClock;
 use recalld::domain::embedding::Languages;
 use recalld::domain::limits::ENDPOINT_FAILURES_MAX;
-use recalld::embed::runtime::Places;
 use recalld::embed::{self, Choice, EndpointSettings, Queue, Surroundings};
 use recalld::ports::{EmbedError, Embedder};
 use serde_json::json;
@@ -36,12 +34,7 @@ fn settings(url: &str) -> EndpointSettings {
 }
 
 fn start(settings: EndpointSettings) -> Queue {
-    let surroundings = Surroundings {
-        models_dir: PathBuf::new(),
-        places: Places::default(),
-        n_threads: 1,
-        clock: Arc::new(SystemClock::new()),
-    };
+    let surroundings = Surroundings::bare(1, Arc::new(SystemClock::new()));
     embed::start(Choice::Endpoint(Box::new(settings)), surroundings)
 }
 

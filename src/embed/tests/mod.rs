@@ -4,10 +4,8 @@ mod bundled;
 mod queue;
 mod seeded;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::runtime::Places;
 use super::{Choice, Queue, Surroundings};
 use crate::domain::embedding::Vector;
 use crate::ports::Clock;
@@ -27,12 +25,7 @@ impl Clock for Stopped {
 
 /// A model that needs no files.
 fn start(choice: Choice, n_threads: usize) -> Queue {
-    let surroundings = Surroundings {
-        models_dir: PathBuf::new(),
-        places: Places::default(),
-        n_threads,
-        clock: Arc::new(Stopped),
-    };
+    let surroundings = Surroundings::bare(n_threads, Arc::new(Stopped));
     super::start(choice, surroundings)
 }
 
