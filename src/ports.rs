@@ -22,6 +22,7 @@ use crate::domain::identity::Actor;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
+use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
 
 /// Real time, and the only place it comes from.
 pub trait Clock: Send + Sync {
@@ -193,6 +194,37 @@ pub trait Backups: Send + Sync {
 
     /// The usual place.
     fn place(&self) -> &Path;
+}
+
+/// Everything out and back in.
+pub trait Transfer: Send + Sync {
+    /// What follows `after`, up to about `bytes_max` bytes of text and at least one item while there
+    /// is one. Each page is as of its own moment.
+    fn export(
+        &self,
+        after: ExportPlace,
+        bytes_max: usize,
+    ) -> BoxFuture<'_, Result<ExportPage, StoreError>>;
+
+    /// Takes in each group that is not there yet, under its own ids, all or none of them, durable at
+    /// the answer; nothing that is there changes. With `is_dry` nothing is written.
+    fn import(
+        &self,
+        groups: Vec<Group>,
+        actor: Actor,
+        now: Timestamp,
+        is_dry: bool,
+    ) -> BoxFuture<'_, Result<Vec<ImportOutcome>, StoreError>>;
+}
+
+/// A page of an export.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExportPage {
+    /// Memories in the order of their ids, each with its earlier versions behind it; then what is
+    /// forgotten.
+    pub items: Vec<Item>,
+    /// Where the next page begins; `None`: this was the last.
+    pub next: Option<ExportPlace>,
 }
 
 /// A backup.

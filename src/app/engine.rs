@@ -69,6 +69,7 @@ impl Engine {
                     Arc::clone(&store),
                     backup_dir(state_dir, config),
                 )),
+                transfer: store.clone(),
                 candidates: index.clone(),
                 embedder: embedder.clone().map(|queue| queue as Arc<dyn Embedder>),
                 clock: Arc::clone(&clock),

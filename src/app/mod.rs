@@ -89,6 +89,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Forget(_)
         | Command::Unforget { .. }
         | Command::Backup { .. }
+        | Command::Export { .. }
+        | Command::Import { .. }
         | Command::Verify { .. }
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),

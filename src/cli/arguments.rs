@@ -91,6 +91,19 @@ pub enum Command {
         /// The backup
         file: PathBuf,
     },
+    /// Write everything but vectors as JSON Lines
+    Export {
+        /// A new file; `-` is standard output [default: -]
+        file: Option<PathBuf>,
+    },
+    /// Take in what an export holds and the store does not; nothing that is there changes
+    Import {
+        /// The export; `-` is standard input
+        file: PathBuf,
+        /// Only say what would become of it
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Check the configuration and print what is in force; exits 78 on a bad one
     CheckConfig,
     /// Show, fetch, import and choose embedding models

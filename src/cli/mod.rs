@@ -16,6 +16,7 @@ pub mod doctor;
 mod bridged;
 mod demo;
 mod eval;
+mod transfer;
 mod trial;
 
 use std::path::PathBuf;
@@ -85,6 +86,12 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
         Command::List(what) => ("memory_list", requests::list(what), show::listed),
         Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
         Command::Unforget { id } => ("memory_restore", requests::unforget(id), show::restored),
+        Command::Export { file } => {
+            return transfer::export(sockets, file.as_deref(), json).await;
+        }
+        Command::Import { file, dry_run } => {
+            return transfer::import(sockets, file, *dry_run, json).await;
+        }
         Command::Backup { file } => {
             let request = requests::backup(file.as_deref())?;
             let client = session::connect(sockets).await?;

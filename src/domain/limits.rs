@@ -162,6 +162,18 @@ pub const BACKUPS_REMEMBERED_MAX: usize = 256;
 pub const BACKUP_START_DELAY: Duration = Duration::from_mins(2);
 /// Time from a backup that failed to the next attempt.
 pub const BACKUP_RETRY: Duration = Duration::from_mins(15);
+/// Text in one page of an export, about; a page holds at least one line, bytes.
+pub const EXPORT_PAGE_BYTES: usize = 256 * 1024;
+/// Longest line of an import, bytes (the longest content and metadata with every character escaped
+/// are well below).
+pub const IMPORT_LINE_BYTES_MAX: usize = 1024 * 1024;
+/// Lines of an import that are sent at once, bytes; a line of the protocol may be longer even when
+/// every quote of them is escaped.
+pub const IMPORT_BATCH_BYTES: usize = 1024 * 1024;
+/// Most lines of an import that are sent at once.
+pub const IMPORT_LINES_MAX: usize = 1_000;
+/// Problems of an import that are told one by one.
+pub const IMPORT_PROBLEMS_MAX: usize = 20;
 /// Size up to which a store is read through and its checksums proven at each start, bytes.
 pub const PROVEN_AT_START_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Rows read in one step of a background pass (rebuild, load, parity).

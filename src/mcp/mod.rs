@@ -7,6 +7,7 @@
 //! asks the service, and puts the `reply` together. Nothing here touches the store.
 
 pub mod client;
+pub mod transfer;
 
 mod hello;
 mod socket;

@@ -14,6 +14,7 @@ pub mod remember;
 pub mod restore;
 pub mod scope;
 pub mod status;
+pub mod transfer;
 pub mod update;
 
 mod cursor;
@@ -36,7 +37,7 @@ pub use error::ServiceError;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
-use crate::ports::{Backups, Candidates, Clock, Embedder, Ids, Meter, Store};
+use crate::ports::{Backups, Candidates, Clock, Embedder, Ids, Meter, Store, Transfer};
 
 /// What the composition root hands in.
 pub struct Ports {
@@ -44,6 +45,8 @@ pub struct Ports {
     pub store: Arc<dyn Store>,
     /// Its backups.
     pub backups: Arc<dyn Backups>,
+    /// The way out of it and into it.
+    pub transfer: Arc<dyn Transfer>,
     /// The search arms.
     pub candidates: Arc<dyn Candidates>,
     /// The model; `None`: meaning is switched off.
@@ -85,6 +88,7 @@ pub struct Settings {
 pub struct Service {
     store: Arc<dyn Store>,
     backups: Arc<dyn Backups>,
+    transfer: Arc<dyn Transfer>,
     candidates: Arc<dyn Candidates>,
     embedder: Option<Arc<dyn Embedder>>,
     clock: Arc<dyn Clock>,
@@ -107,6 +111,7 @@ impl Service {
         Self {
             store: ports.store,
             backups: ports.backups,
+            transfer: ports.transfer,
             candidates: ports.candidates,
             embedder: ports.embedder,
             clock: ports.clock,

@@ -45,6 +45,18 @@ impl Redactor {
             .collect()
     }
 
+    /// Whether no rule has hit yet.
+    pub(crate) const fn is_clean(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Takes over what `other` has found.
+    pub(crate) fn merge(&mut self, other: Self) {
+        let is_new = |rule: &&'static str| !self.found.contains(rule);
+        let new: Vec<&'static str> = other.found.into_iter().filter(is_new).collect();
+        self.found.extend(new);
+    }
+
     /// Names of the rules that hit so far.
     pub(crate) fn found(self) -> Vec<&'static str> {
         self.found

@@ -37,6 +37,7 @@ mod migrations;
 
 mod backup;
 mod overlay;
+mod transfer;
 
 #[cfg(test)]
 mod tests;
@@ -56,7 +57,10 @@ use crate::domain::embedding::{ModelIdentity, Space, SpaceId, SpaceNote, Vector}
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::limits::SCAN_PAGE;
-use crate::ports::{CommitListener, Snapshot, Store, StoreError, StoreReport};
+use crate::domain::transfer::{ExportPlace, Group, ImportOutcome};
+use crate::ports::{
+    CommitListener, ExportPage, Snapshot, Store, StoreError, StoreReport, Transfer,
+};
 
 pub use backup::{
     Forgets, RedbBackups, RestoreError, Restored, newest_backup, restore_backup, verify_backup,
@@ -184,6 +188,28 @@ impl RedbStore {
                 return Ok(total);
             }
         }
+    }
+}
+
+impl Transfer for RedbStore {
+    fn export(&self, after: ExportPlace, bytes_max: usize) -> BoxFuture<'_, Result<ExportPage>> {
+        Box::pin(async move {
+            let snapshot = self.begin_read().await?;
+            snapshot.read(move |rows| transfer::export(rows, after, bytes_max)).await
+        })
+    }
+
+    fn import(
+        &self,
+        groups: Vec<Group>,
+        actor: Actor,
+        now: Timestamp,
+        is_dry: bool,
+    ) -> BoxFuture<'_, Result<Vec<ImportOutcome>>> {
+        Box::pin(self.writer.write(move |batch| {
+            let by = batch::By { actor: &actor, at: now };
+            transfer::import(batch, &groups, by, is_dry)
+        }))
     }
 }
 

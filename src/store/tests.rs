@@ -13,6 +13,7 @@ mod remembering;
 mod requests;
 mod revising;
 mod spaces;
+mod transfer;
 mod vectors;
 
 mod model;

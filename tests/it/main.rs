@@ -43,6 +43,7 @@ mod skip;
 mod socket;
 mod supervised;
 mod tidy;
+mod transfer;
 mod unconnected;
 mod units;
 mod watch;

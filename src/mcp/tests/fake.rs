@@ -161,7 +161,8 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
     let store = Arc::new(store);
     let backups = RedbBackups::new(store.clone(), "/dev/null/backups".into());
     let ports = Ports {
-        store,
+        store: store.clone(),
+        transfer: store,
         backups: Arc::new(backups),
         candidates,
         embedder: None,

@@ -1,8 +1,10 @@
 //! The tools, one a file: a definition by hand and a function from arguments to a reply.
 
 mod backup;
+mod export;
 mod forget;
 mod get;
+mod import;
 mod list;
 mod reload;
 mod restore;
@@ -55,7 +57,7 @@ pub(super) fn is_for(name: &str, caller: &Caller) -> bool {
 
 /// Tools that no list shows, since no agent can use them.
 fn for_the_person(name: &str) -> bool {
-    matches!(name, restore::NAME | backup::NAME | reload::NAME)
+    matches!(name, restore::NAME | backup::NAME | export::NAME | import::NAME | reload::NAME)
 }
 
 /// One call of a tool.
@@ -88,6 +90,8 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         forget::NAME => forget::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
+        export::NAME => export::run(call, arguments).await,
+        import::NAME => import::run(call, arguments).await,
         backup::NAME => backup::run(call, arguments).await,
         reload::NAME => reload::run(call, arguments).await,
         status::NAME => status::run(call, arguments).await,
@@ -100,7 +104,7 @@ pub(super) type Outcome = Result<Reply, ToolError>;
 
 /// Whether a call of this tool may be dropped half-way: it writes nothing.
 pub(super) fn is_reading(name: &str) -> bool {
-    matches!(name, search::NAME | get::NAME | list::NAME | status::NAME)
+    matches!(name, search::NAME | get::NAME | list::NAME | status::NAME | export::NAME)
 }
 
 fn kind_words() -> Vec<&'static str> {

@@ -104,6 +104,7 @@ impl Fixture {
         let ports = Ports {
             store: store.clone(),
             backups: Arc::new(RedbBackups::new(store.clone(), dir.path().join("backups"))),
+            transfer: store.clone(),
             candidates: index.clone(),
             embedder: Some(model.clone()),
             clock: clock.clone(),

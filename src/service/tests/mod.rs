@@ -15,5 +15,6 @@ mod searching;
 mod status;
 mod storing;
 mod superseding;
+mod transfer;
 mod updating;
 mod usage;

@@ -1,0 +1,125 @@
+//! `memory_import`: takes lines of an export in. Not listed: agents cannot use it.
+
+use serde_json::Value;
+
+use super::super::args::{Arguments, InvalidArgument};
+use super::super::reply::Reply;
+use super::super::transfer::read_item;
+use super::{Call, Outcome};
+use crate::domain::limits::{IMPORT_LINES_MAX, IMPORT_PROBLEMS_MAX};
+use crate::domain::transfer::{ImportOutcome, Item};
+use crate::service::transfer::{Imported, Incoming};
+
+pub(super) const NAME: &str = "memory_import";
+
+pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
+    let lines = arguments.items(&["lines"])?.unwrap_or_default();
+    let first_line = arguments.integer(&["first_line"], 1, usize::MAX)?.unwrap_or(1) as u64;
+    let is_continued = arguments.flag(&["continued"])?.unwrap_or_default();
+    let is_dry = arguments.flag(&["dry_run"])?.unwrap_or_default();
+    let warnings = arguments.finish();
+    if lines.is_empty() || lines.len() > IMPORT_LINES_MAX {
+        let expected = format!("1 to {IMPORT_LINES_MAX} lines of an export");
+        return Err(InvalidArgument::new("lines", expected, &lines.len().into()).into());
+    }
+    let (groups, mut problems) = groups(&lines, first_line);
+    let imported = call.service.import(call.caller, groups, is_continued, is_dry).await?;
+    let mut counts = Counts::default();
+    for one in &imported {
+        counts.add(one);
+        problems.extend(problem(one));
+    }
+    problems.truncate(IMPORT_PROBLEMS_MAX);
+    let mut reply = Reply::default();
+    let Counts { n_added, n_same, n_left_out, n_redacted } = counts;
+    reply.line(format!("added {n_added}, there already {n_same}, left out {n_left_out}"));
+    reply.field("n_added", n_added);
+    reply.field("n_same", n_same);
+    reply.field("n_left_out", n_left_out);
+    reply.field("n_redacted", n_redacted);
+    reply.remarks("problems", &problems);
+    reply.remarks("warnings", &warnings);
+    reply.n_items = imported.len();
+    Ok(reply)
+}
+
+/// The lines, memories with their earlier versions together. A line that cannot be read takes its
+/// memory with it: a memory without one of its versions is not what was exported.
+fn groups(lines: &[Value], first_line: u64) -> (Vec<Incoming>, Vec<String>) {
+    let mut groups: Vec<Incoming> = Vec::new();
+    let mut problems = Vec::new();
+    let mut is_broken = false;
+    for (line, text) in (first_line..).zip(lines) {
+        let item = text.as_str().ok_or_else(|| "it is no text".to_owned()).and_then(read_item);
+        match item {
+            Ok(Item::Earlier(_)) if is_broken => {}
+            Ok(Item::Earlier(version)) => match groups.last_mut() {
+                Some(last) if is_version_of(&version.memory.id, last) => {
+                    last.group.push(Item::Earlier(version));
+                }
+                Some(_) | None => {
+                    groups.push(Incoming { line, group: vec![Item::Earlier(version)] });
+                }
+            },
+            Ok(item) => {
+                is_broken = false;
+                groups.push(Incoming { line, group: vec![item] });
+            }
+            Err(reason) => {
+                problems.push(format!("line {line}: {reason}"));
+                if text.as_str().is_some_and(|text| text.starts_with("{\"earlier\"")) && !is_broken
+                {
+                    groups.pop();
+                }
+                is_broken = true;
+            }
+        }
+    }
+    (groups, problems)
+}
+
+fn is_version_of(id: &crate::domain::id::MemoryId, incoming: &Incoming) -> bool {
+    match incoming.group.first() {
+        Some(Item::Memory { version, .. } | Item::Earlier(version)) => version.memory.id == *id,
+        Some(Item::Forgotten(_)) | None => false,
+    }
+}
+
+#[expect(clippy::struct_field_names, reason = "counts are called n_ everywhere")]
+#[derive(Default)]
+struct Counts {
+    n_added: u64,
+    n_same: u64,
+    n_left_out: u64,
+    n_redacted: u64,
+}
+
+impl Counts {
+    fn add(&mut self, one: &Imported) {
+        match one.outcome {
+            Ok(ImportOutcome::Added) => self.n_added += 1,
+            Ok(ImportOutcome::Same) => self.n_same += 1,
+            Ok(
+                ImportOutcome::Different
+                | ImportOutcome::ForgottenHere
+                | ImportOutcome::RememberedHere
+                | ImportOutcome::WithoutMemory,
+            )
+            | Err(_) => self.n_left_out += 1,
+        }
+        self.n_redacted += u64::from(!one.redacted.is_empty());
+    }
+}
+
+/// What the person must know of a group that was left out.
+fn problem(one: &Imported) -> Option<String> {
+    let reason = match &one.outcome {
+        Ok(ImportOutcome::Added | ImportOutcome::Same) => return None,
+        Ok(ImportOutcome::Different) => "another memory has this id here; it stays as it is",
+        Ok(ImportOutcome::ForgottenHere) => "it was forgotten here and stays forgotten",
+        Ok(ImportOutcome::RememberedHere) => "it was forgotten there and is here; it stays",
+        Ok(ImportOutcome::WithoutMemory) => "earlier versions of a memory that is not here",
+        Err(reason) => reason,
+    };
+    Some(format!("line {}: {reason}", one.line))
+}

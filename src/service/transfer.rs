@@ -1,0 +1,212 @@
+//! Export and import: for the person alone, page by page.
+//!
+//! What comes in goes the way of every text: limits, then redaction, then the store. Ids, times and
+//! versions are kept, since an import brings back what was, and nothing that is there is changed.
+
+use super::redaction::Redactor;
+use super::remember::{check_content, check_metadata, check_tags, checked_importance};
+use super::{Service, ServiceError};
+use crate::domain::identity::{AgentName, Caller};
+use crate::domain::limits::{EXPORT_PAGE_BYTES, SESSION_BYTES_MAX};
+use crate::domain::memory::{Memory, Metadata, Status};
+use crate::domain::redaction::redact;
+use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item, Version};
+use crate::ports::ExportPage;
+
+/// A group that came in, with the number of its first line in the file it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incoming {
+    /// Line number, from 1.
+    pub line: u64,
+    /// A memory with earlier versions, or a forgotten one.
+    pub group: Group,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// Line number of the group.
+    pub line: u64,
+    /// What the store made of it, or why it was not asked.
+    pub outcome: Result<ImportOutcome, String>,
+    /// Names of the redaction rules that hit.
+    pub redacted: Vec<&'static str>,
+}
+
+impl Service {
+    /// A page of everything: what follows `after`.
+    ///
+    /// # Errors
+    /// `Invalid` for who is not the person; `Store`.
+    pub async fn export(
+        &self,
+        caller: &Caller,
+        after: ExportPlace,
+    ) -> Result<ExportPage, ServiceError> {
+        for_the_person(caller)?;
+        Ok(self.transfer.export(after, EXPORT_PAGE_BYTES).await?)
+    }
+
+    /// Takes in what is not there yet. Of the last group more versions follow in the next call if it
+    /// `is_continued`. With `is_dry` only says what would become of it. Groups that
+    /// break a limit are refused one by one.
+    ///
+    /// # Errors
+    /// `Invalid` for who is not the person; `Store`.
+    pub async fn import(
+        &self,
+        caller: &Caller,
+        incoming: Vec<Incoming>,
+        is_continued: bool,
+        is_dry: bool,
+    ) -> Result<Vec<Imported>, ServiceError> {
+        for_the_person(caller)?;
+        let mut groups = Vec::with_capacity(incoming.len());
+        let mut imported = Vec::with_capacity(incoming.len());
+        let last = incoming.last().map(|last| last.line).filter(|_| is_continued);
+        for Incoming { line, group } in incoming {
+            let mut redactor = Redactor::default();
+            let accepted = accept(group, last == Some(line), &mut redactor);
+            let outcome = match accepted {
+                Ok(group) => {
+                    groups.push(group);
+                    Ok(ImportOutcome::Same)
+                }
+                Err(error) => Err(error.to_string()),
+            };
+            imported.push(Imported { line, outcome, redacted: redactor.found() });
+        }
+        let now = self.clock.now();
+        let outcomes = self.transfer.import(groups, caller.actor.clone(), now, is_dry).await?;
+        if !is_dry {
+            self.backlog.notify_one();
+        }
+        let asked = imported.iter_mut().filter(|one| one.outcome.is_ok());
+        for (one, outcome) in asked.zip(outcomes) {
+            one.outcome = Ok(outcome);
+        }
+        Ok(imported)
+    }
+}
+
+fn for_the_person(caller: &Caller) -> Result<(), ServiceError> {
+    if caller.is_owner() {
+        return Ok(());
+    }
+    Err(ServiceError::invalid("caller", "the person whose memory it is", &caller.actor))
+}
+
+/// The group within the limits and without secrets.
+fn accept(
+    group: Group,
+    is_continued: bool,
+    redactor: &mut Redactor,
+) -> Result<Group, ServiceError> {
+    let mut last = None;
+    let mut present = None;
+    let mut accepted = Vec::with_capacity(group.len());
+    for item in group {
+        accepted.push(match item {
+            Item::Memory { version, usage_later } => {
+                check_usage(&version.memory)?;
+                present = Some(version.memory.version);
+                let version = Box::new(accept_version(*version, redactor)?);
+                last = Some((version.memory.id, 0));
+                Item::Memory { version, usage_later: redact_later(usage_later, redactor)? }
+            }
+            Item::Earlier(version) => {
+                let (id, number) = (version.memory.id, version.memory.version);
+                let follows = last.is_none_or(|last| last == (id, number.wrapping_sub(1)));
+                if !follows || present.is_some_and(|present| number >= present) {
+                    let expected = "each earlier version once, from 1 on, below its memory";
+                    return Err(ServiceError::invalid("version", expected, number));
+                }
+                last = Some((id, number));
+                Item::Earlier(Box::new(accept_version(*version, redactor)?))
+            }
+            Item::Forgotten(item) => {
+                check_namespace(item.namespace.as_str())?;
+                Item::Forgotten(item)
+            }
+        });
+    }
+    match (present, last) {
+        (Some(present), Some((_, seen))) if !is_continued && seen + 1 != present => {
+            let expected = format!("all earlier versions below version {present}");
+            Err(ServiceError::invalid("version", expected, format!("the last is {seen}")))
+        }
+        _ => Ok(accepted),
+    }
+}
+
+fn accept_version(version: Version, redactor: &mut Redactor) -> Result<Version, ServiceError> {
+    let Version { memory, content_version, later } = version;
+    check_memory(&memory, content_version)?;
+    let mut redacted = memory.clone();
+    redacted.content = redactor.text(&memory.content);
+    redacted.tags = redactor.tags(&memory.tags);
+    redacted.session = memory.session.map(|session| redactor.text(&session).to_string());
+    redacted.metadata = redact_metadata(memory.metadata, redactor);
+    let later = redact_later(later, redactor)?;
+    Ok(Version { memory: redacted, content_version, later })
+}
+
+/// Metadata without secrets; what holds none stays as it is to the last digit.
+fn redact_metadata(metadata: Metadata, redactor: &mut Redactor) -> Metadata {
+    let mut own = Redactor::default();
+    let redacted = own.metadata(&metadata);
+    if own.is_clean() {
+        return metadata;
+    }
+    redactor.merge(own);
+    redacted
+}
+
+fn redact_later(later: Metadata, redactor: &mut Redactor) -> Result<Metadata, ServiceError> {
+    check_metadata(&later)?;
+    Ok(redact_metadata(later, redactor))
+}
+
+fn check_memory(memory: &Memory, content_version: u64) -> Result<(), ServiceError> {
+    check_namespace(memory.namespace.as_str())?;
+    check_content(&memory.content)?;
+    check_tags(&memory.tags)?;
+    if !memory.tags.is_sorted_by(|a, b| a < b) {
+        return Err(ServiceError::invalid("tags", "sorted tags without repeats", "others"));
+    }
+    check_metadata(&memory.metadata)?;
+    checked_importance(memory.importance)?;
+    if let Some(session) = memory.session.as_ref().filter(|text| text.len() > SESSION_BYTES_MAX) {
+        let expected = format!("at most {SESSION_BYTES_MAX} bytes");
+        return Err(ServiceError::invalid("session", expected, format!("{} bytes", session.len())));
+    }
+    if let Some(agent) = memory.agent.as_ref().filter(|name| name.parse::<AgentName>().is_err()) {
+        return Err(ServiceError::invalid("agent", "the name of an agent", format!("`{agent}`")));
+    }
+    if !(1..=memory.version).contains(&content_version) {
+        let expected = format!("a version 1 to {}", memory.version);
+        return Err(ServiceError::invalid("content_version", expected, content_version));
+    }
+    if memory.status == Status::Superseded && memory.superseded_by.is_none() {
+        let expected = "the id of the memory that superseded it";
+        return Err(ServiceError::invalid("superseded_by", expected, "nothing"));
+    }
+    Ok(())
+}
+
+/// A namespace is a key of the store: it cannot be kept with a part blacked out.
+fn check_namespace(namespace: &str) -> Result<(), ServiceError> {
+    if redact(namespace).found.is_empty() {
+        return Ok(());
+    }
+    let expected = "a namespace that holds no secret";
+    Err(ServiceError::invalid("namespace", expected, "one that does"))
+}
+
+fn check_usage(memory: &Memory) -> Result<(), ServiceError> {
+    let anchor = memory.usage.anchor.value;
+    if (0.0..=1.0).contains(&anchor) {
+        return Ok(());
+    }
+    Err(ServiceError::invalid("usage.anchor", "a number 0 to 1", anchor))
+}

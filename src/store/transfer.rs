@@ -1,0 +1,286 @@
+//! Everything out, page by page, and back in, memory by memory.
+
+use redb::{ReadTransaction, ReadableTable as _};
+
+use crate::domain::change::Operation;
+use crate::domain::id::MemoryId;
+use crate::domain::limits::SCAN_PAGE;
+use crate::domain::memory::{Memory, Metadata};
+use crate::domain::transfer::{ExportPlace, ForgottenItem, Group, ImportOutcome, Item, Version};
+use crate::ports::ExportPage;
+
+use super::batch::{Batch, By, NewText, StoredMemory, load};
+use super::codec::{decode, encode};
+use super::errors::{Result, damaged};
+use super::forget::ForgottenRecord;
+use super::records::{IdText, MemoryRecord, Unknown, UsageRecord, time};
+use super::tables::{FORGOTTEN, MEMORIES, USAGE, VERSIONS};
+
+/// What follows `after`, up to about `bytes_max` bytes of text and at least one item while there is
+/// one.
+pub(super) fn export(
+    transaction: &ReadTransaction,
+    after: ExportPlace,
+    bytes_max: usize,
+) -> Result<ExportPage> {
+    let mut page = Page { items: Vec::new(), place: after, n_bytes_left: bytes_max };
+    let is_whole = match after {
+        ExportPlace::Start => page.add_memories(transaction, 0)?,
+        ExportPlace::Memory(id, version) => {
+            page.add_versions(transaction, id, version)?
+                && page.add_memories(transaction, id.as_u128().saturating_add(1))?
+        }
+        ExportPlace::Memories | ExportPlace::Forgotten(_) => true,
+    };
+    if is_whole && !matches!(after, ExportPlace::Forgotten(_)) {
+        page.place = ExportPlace::Memories;
+    }
+    let first = match after {
+        ExportPlace::Forgotten(id) => id.as_u128().saturating_add(1),
+        ExportPlace::Start | ExportPlace::Memory(..) | ExportPlace::Memories => 0,
+    };
+    let is_last = is_whole && page.add_forgotten(transaction, first)?;
+    Ok(ExportPage { items: page.items, next: (!is_last).then_some(page.place) })
+}
+
+struct Page {
+    items: Vec<Item>,
+    place: ExportPlace,
+    n_bytes_left: usize,
+}
+
+impl Page {
+    fn is_full(&self) -> bool {
+        (self.n_bytes_left == 0 && !self.items.is_empty()) || self.items.len() >= SCAN_PAGE
+    }
+
+    fn add(&mut self, item: Item, place: ExportPlace, n_bytes: usize) {
+        self.items.push(item);
+        self.place = place;
+        self.n_bytes_left = self.n_bytes_left.saturating_sub(n_bytes);
+    }
+
+    /// Adds the memories from `first` on, each with its versions; `false` if the page is full before.
+    fn add_memories(&mut self, transaction: &ReadTransaction, first: u128) -> Result<bool> {
+        let memories = transaction.open_table(MEMORIES)?;
+        let usage = transaction.open_table(USAGE)?;
+        for row in memories.range(first..)? {
+            if self.is_full() {
+                return Ok(false);
+            }
+            let (key, row) = row?;
+            let id = MemoryId::from_u128(key.value());
+            let n_bytes = row.value().len();
+            let stored = load(&memories, &usage, id)?
+                .ok_or_else(|| damaged(format!("the memory {id} is gone")))?;
+            let item = Item::Memory {
+                version: Box::new(version(stored.memory()?, &stored.record)),
+                usage_later: texts(&stored.usage.unknown),
+            };
+            self.add(item, ExportPlace::Memory(id, 0), n_bytes);
+            if !self.add_versions(transaction, id, 0)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Adds the earlier versions of a memory after `version`; `false` if the page is full before.
+    fn add_versions(
+        &mut self,
+        transaction: &ReadTransaction,
+        id: MemoryId,
+        after: u64,
+    ) -> Result<bool> {
+        let versions = transaction.open_table(VERSIONS)?;
+        let bits = id.as_u128();
+        for row in versions.range((bits, after.saturating_add(1))..=(bits, u64::MAX))? {
+            if self.is_full() {
+                return Ok(false);
+            }
+            let (key, row) = row?;
+            let record: MemoryRecord = decode(row.value())?;
+            let none = UsageRecord::unused(record.importance, record.created_at);
+            let earlier = version(record.to_memory(id, &none)?, &record);
+            let place = ExportPlace::Memory(id, key.value().1);
+            self.add(Item::Earlier(Box::new(earlier)), place, row.value().len());
+        }
+        Ok(true)
+    }
+
+    /// Adds the forgotten memories from `first` on; `false` if the page is full before.
+    fn add_forgotten(&mut self, transaction: &ReadTransaction, first: u128) -> Result<bool> {
+        for row in transaction.open_table(FORGOTTEN)?.range(first..)? {
+            if self.is_full() {
+                return Ok(false);
+            }
+            let (key, row) = row?;
+            let id = MemoryId::from_u128(key.value());
+            let record: ForgottenRecord = decode(row.value())?;
+            let item = ForgottenItem {
+                id,
+                namespace: record.namespace.parse().map_err(damaged)?,
+                version: record.version,
+                forgotten_at: time(record.forgotten_at)?,
+            };
+            self.add(Item::Forgotten(item), ExportPlace::Forgotten(id), row.value().len());
+        }
+        Ok(true)
+    }
+}
+
+fn version(memory: Memory, record: &MemoryRecord) -> Version {
+    Version { memory, content_version: record.content_version, later: texts(&record.unknown) }
+}
+
+fn texts(unknown: &Unknown) -> Metadata {
+    unknown.iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
+}
+
+/// Takes in each group that is not there yet; with `is_dry` only says what would become of it.
+pub(super) fn import(
+    batch: &mut Batch<'_>,
+    groups: &[Group],
+    by: By<'_>,
+    is_dry: bool,
+) -> Result<Vec<ImportOutcome>> {
+    groups.iter().map(|group| import_group(batch, group, by, is_dry)).collect()
+}
+
+fn import_group(
+    batch: &mut Batch<'_>,
+    group: &[Item],
+    by: By<'_>,
+    is_dry: bool,
+) -> Result<ImportOutcome> {
+    match group {
+        [Item::Memory { version, usage_later }, earlier @ ..] => {
+            let outcome = import_memory(batch, version, usage_later, by, is_dry)?;
+            if is_dry || !matches!(outcome, ImportOutcome::Added | ImportOutcome::Same) {
+                return Ok(outcome);
+            }
+            add_versions(batch, version.memory.id, earlier)?;
+            Ok(outcome)
+        }
+        [Item::Earlier(version), ..] => {
+            let id = version.memory.id;
+            if !is_dry && batch.load(id)?.is_none() {
+                return Ok(ImportOutcome::WithoutMemory);
+            }
+            if !is_dry {
+                add_versions(batch, id, group)?;
+            }
+            Ok(ImportOutcome::Same)
+        }
+        [Item::Forgotten(item), ..] => import_forgotten(batch, item, is_dry),
+        [] => Ok(ImportOutcome::Same),
+    }
+}
+
+fn import_memory(
+    batch: &mut Batch<'_>,
+    version: &Version,
+    usage_later: &Metadata,
+    by: By<'_>,
+    is_dry: bool,
+) -> Result<ImportOutcome> {
+    let id = version.memory.id;
+    let record = record(version)?;
+    if let Some(present) = batch.load(id)? {
+        let is_same = present.record == record;
+        return Ok(if is_same { ImportOutcome::Same } else { ImportOutcome::Different });
+    }
+    if batch.forgotten(id)?.is_some() {
+        return Ok(ImportOutcome::ForgottenHere);
+    }
+    if is_dry {
+        return Ok(ImportOutcome::Added);
+    }
+    let usage = version.memory.usage;
+    let usage = UsageRecord {
+        last_recalled_at: usage.last_recalled_at.map(jiff::Timestamp::as_microsecond),
+        recalls: usage.recalls,
+        anchor: usage.anchor.value,
+        anchor_at: usage.anchor.at.as_microsecond(),
+        unknown: values(usage_later)?,
+    };
+    let stored = StoredMemory { id, record, usage };
+    batch.insert(&stored)?;
+    batch.announce(by, Operation::Store, &stored, &[], NewText::Yes(None))?;
+    Ok(ImportOutcome::Added)
+}
+
+/// Adds those earlier versions that are not there yet.
+fn add_versions(batch: &mut Batch<'_>, id: MemoryId, earlier: &[Item]) -> Result<()> {
+    for item in earlier {
+        let Item::Earlier(version) = item else { continue };
+        let key = (id.as_u128(), version.memory.version);
+        if batch.tables().versions.get(key)?.is_none() {
+            let bytes = encode(&record(version)?)?;
+            batch.change().versions.insert(key, bytes.as_slice())?;
+        }
+    }
+    Ok(())
+}
+
+fn import_forgotten(
+    batch: &mut Batch<'_>,
+    item: &ForgottenItem,
+    is_dry: bool,
+) -> Result<ImportOutcome> {
+    if batch.load(item.id)?.is_some() {
+        return Ok(ImportOutcome::RememberedHere);
+    }
+    if batch.forgotten(item.id)?.is_some() {
+        return Ok(ImportOutcome::Same);
+    }
+    if !is_dry {
+        let forgotten_at = item.forgotten_at.as_microsecond();
+        let bytes = encode(&ForgottenRecord {
+            namespace: item.namespace.to_string(),
+            version: item.version,
+            forgotten_at,
+            erase_by: forgotten_at,
+            restorable_until: None,
+            erased_at: Some(forgotten_at),
+            usage: None,
+            unknown: Unknown::new(),
+        })?;
+        batch.change().forgotten.insert(item.id.as_u128(), bytes.as_slice())?;
+    }
+    Ok(ImportOutcome::Added)
+}
+
+/// The record of a version.
+fn record(version: &Version) -> Result<MemoryRecord> {
+    let memory = &version.memory;
+    Ok(MemoryRecord {
+        namespace: memory.namespace.to_string(),
+        content: memory.content.to_string(),
+        kind: memory.kind.to_string(),
+        tags: memory.tags.clone(),
+        metadata: memory.metadata.clone(),
+        session: memory.session.clone(),
+        agent: memory.agent.clone(),
+        occurred_at: memory.occurred_at.map(jiff::Timestamp::as_microsecond),
+        created_at: memory.created_at.as_microsecond(),
+        updated_at: memory.updated_at.as_microsecond(),
+        importance: memory.importance,
+        pinned: memory.pinned,
+        status: memory.status.to_string(),
+        supersedes: memory.supersedes.map(IdText),
+        superseded_by: memory.superseded_by.map(IdText),
+        valid_to: memory.valid_to.map(jiff::Timestamp::as_microsecond),
+        origin: memory.origin.to_string(),
+        version: memory.version,
+        content_version: version.content_version,
+        unknown: values(&version.later)?,
+    })
+}
+
+fn values(texts: &Metadata) -> Result<Unknown> {
+    texts
+        .iter()
+        .map(|(name, text)| Ok((name.clone(), serde_json::from_str(text).map_err(damaged)?)))
+        .collect()
+}
