@@ -89,8 +89,12 @@ pub enum StoreError {
     #[error("the store cannot write or read its file: {0}")]
     Io(String),
     /// No space left; nothing of the request was written.
-    #[error("the disk is full: {0}")]
+    #[error("the disk is full, nothing was written: {0}")]
     Full(String),
+    /// Too little space is left to store anything new; nothing was tried. It ends by itself when
+    /// there is space again; what does not grow goes on meanwhile.
+    #[error("the disk is full and nothing new is stored: {0}")]
+    NoRoom(String),
     /// Stored bytes do not read as what they should be.
     #[error("stored bytes are damaged: {0}")]
     Damaged(String),
@@ -290,7 +294,7 @@ pub struct StoreReport {
     pub format_version: u32,
     /// Writes waiting now.
     pub n_waiting: usize,
-    /// Why it takes no writes, if it takes none.
+    /// Why it takes no writes, or none that grow, if that is so.
     pub trouble: Option<String>,
 }
 

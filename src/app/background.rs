@@ -15,7 +15,8 @@ use super::engine::{Engine, USAGE_FLUSH_EVERY};
 use super::watchdog::Pulse;
 use crate::config::Config;
 use crate::domain::limits::{MODEL_RETRY_MAX, MODEL_RETRY_MIN};
-use crate::ports::{EmbedError, ParityReport, Store as _};
+use crate::ports::{EmbedError, ParityReport, Store as _, StoreError};
+use crate::service::ServiceError;
 use crate::service::maintain::BacklogError;
 
 /// Time between two looks for memories without vectors when nobody reports one.
@@ -66,7 +67,8 @@ pub(super) fn start(
                     let log_keep = config.borrow().store.log_keep;
                     keep_up(&upkeep, log_keep).await;
                 }
-                _ = flushes.tick() => {
+                // On a full disk the notes wait in their buffer.
+                _ = flushes.tick(), if upkeep.store().trouble().is_none() => {
                     if let Err(error) = upkeep.service.flush_usage().await {
                         tracing::warn!(%error, "usage notes lost");
                     }
@@ -179,6 +181,11 @@ fn tell(report: &ParityReport) {
 async fn embed_late(engine: &Engine) {
     let mut failed = HashSet::new();
     loop {
+        if engine.store().trouble().is_some() {
+            // On a full disk there is no room for vectors.
+            tokio::time::sleep(BACKLOG_RETRY).await;
+            continue;
+        }
         let pause = match engine.service.embed_backlog(&mut failed).await {
             Ok(round) if round.has_more => continue,
             Ok(round) => {
@@ -208,6 +215,10 @@ async fn embed_late(engine: &Engine) {
 /// Waits a while, and makes the backup that is due then, if one is.
 async fn look_for_backup(engine: &Engine) {
     tokio::time::sleep(UPKEEP_EVERY).await;
+    if engine.store().trouble().is_some() {
+        // On a full disk a backup would take the room that forgetting needs.
+        return;
+    }
     match engine.service.back_up_if_due().await {
         Ok(None) => {}
         Ok(Some(made)) => tracing::info!(
@@ -221,9 +232,12 @@ async fn look_for_backup(engine: &Engine) {
 }
 
 async fn keep_up(engine: &Engine, log_keep: Duration) {
+    engine.store().look_for_room().await;
     match engine.service.erase_due().await {
         Ok(0) => {}
         Ok(n_items) => tracing::info!(n_items, "forgotten content erased"),
+        // `status` says so already.
+        Err(ServiceError::Store(StoreError::NoRoom(_))) => return,
         Err(error) => tracing::warn!(%error, "forgotten content not erased yet"),
     }
     let keep = SignedDuration::try_from(log_keep).unwrap_or(SignedDuration::MAX);

@@ -23,6 +23,16 @@ const UNITS: &[ShippedUnit] = &[
         name: "recalld.service",
         text: include_str!("../../systemd/system/recalld.service"),
     },
+    ShippedUnit {
+        for_user: true,
+        name: "recalld.socket",
+        text: include_str!("../../systemd/user/recalld.socket"),
+    },
+    ShippedUnit {
+        for_user: false,
+        name: "recalld.socket",
+        text: include_str!("../../systemd/system/recalld.socket"),
+    },
 ];
 
 /// Looks at everything; a configuration that cannot be read is one of the findings.

@@ -58,6 +58,7 @@ impl Engine {
         let store = RedbStore::open(state_dir, store_settings, clock.now())
             .map_err(|error| advised(error, &backup_dir(state_dir, config)))
             .with_context(|| format!("open the store in {}", state_dir.display()))?;
+        store.keep_ballast(config.store.ballast_bytes);
         let store = Arc::new(store);
         let index = open_index(state_dir, config, Arc::clone(&clock));
         store.subscribe(index.clone());

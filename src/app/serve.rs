@@ -34,8 +34,11 @@ const SOCKET_MODE: u32 = 0o600;
 const RUNTIME_THREADS: usize = 2;
 /// Time between two summaries of what was not logged line by line.
 const LOG_TENDED_EVERY: Duration = Duration::from_mins(1);
-/// Time between two status lines for systemd.
-const STATUS_EVERY: Duration = Duration::from_secs(3);
+/// Time between the first two status lines for systemd; it doubles until [`STATUS_EVERY_MAX`], since
+/// most happens soon after the start.
+const STATUS_EVERY_MIN: Duration = Duration::from_secs(1);
+/// Longest time between two status lines.
+const STATUS_EVERY_MAX: Duration = Duration::from_secs(30);
 
 /// Runs the daemon until it is told to stop.
 ///
@@ -257,7 +260,8 @@ impl Daemon {
     /// Carries out what signals ask for, until one says stop or the store fails.
     async fn live(&self, signals: &mut Signals) -> End {
         let mut fatal = self.engine.watch_fatal();
-        let mut statuses = tokio::time::interval(STATUS_EVERY);
+        let mut statuses = tokio::time::interval(STATUS_EVERY_MAX);
+        let mut pause = STATUS_EVERY_MIN;
         let mut tends = tokio::time::interval(LOG_TENDED_EVERY);
         tends.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         statuses.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -278,6 +282,8 @@ impl Daemon {
                 }
                 _ = statuses.tick() => {
                     self.tell_status().await;
+                    statuses.reset_after(pause);
+                    pause = (pause * 2).min(STATUS_EVERY_MAX);
                     continue;
                 }
             };

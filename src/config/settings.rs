@@ -52,6 +52,8 @@ pub struct StoreConfig {
     pub dir: Option<PathBuf>,
     /// Page cache of the database, bytes.
     pub cache_bytes: usize,
+    /// Size of the file that is given up when the disk is full, bytes; 0: none.
+    pub ballast_bytes: u64,
     /// Age after which log entries may be trimmed.
     pub log_keep: Duration,
 }
@@ -187,6 +189,7 @@ impl Config {
             store: StoreConfig {
                 dir: reader.path("store.dir"),
                 cache_bytes: MIB * reader.count("store.cache_mb", &(8..=65_536)),
+                ballast_bytes: (MIB * reader.count("store.ballast_mb", &(0..=4_096))) as u64,
                 log_keep: reader.duration("store.log_keep_days", DAY, &(1..=36_500)),
             },
             embed: embed(reader, warnings),

@@ -136,6 +136,17 @@ pub const CALLS_MAX: usize = 256;
 /// Connections of one uid.
 pub const CONNECTIONS_PER_UID_MAX: usize = 2_048;
 
+/// Free bytes of the disk below which nothing that grows is stored any more (and at most one
+/// [`FREE_SHARE_LOW`]th of it).
+pub const FREE_BYTES_LOW: u64 = 4 * 1024 * 1024;
+/// See [`FREE_BYTES_LOW`].
+pub const FREE_SHARE_LOW: u64 = 64;
+/// Free bytes beside the ballast at which a store that was full takes new memories again: as many as
+/// the ballast has, and at least these (but at most one [`DISK_SHARE`]th of the disk).
+pub const FREE_BYTES_TO_RESUME: u64 = 16 * 1024 * 1024;
+/// The ballast takes at most one of so many parts of the disk.
+pub const DISK_SHARE: u64 = 8;
+
 /// Operations that share one commit.
 pub const GROUP_COMMIT_MAX: usize = 256;
 /// Operations waiting for the writer.

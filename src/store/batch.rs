@@ -11,12 +11,14 @@ use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
+use crate::ports::StoreError;
 
 use super::codec::{decode, encode};
 use super::errors::{Result, damaged};
 use super::indexes::IndexRows;
 use super::log::LogRecord;
 use super::records::{IdText, MemoryRecord, UsageRecord};
+use super::reserve::Room;
 use super::tables::{META_SEQUENCE, Tables, meta, namespace_number};
 
 /// A memory as it is stored: record and usage.
@@ -60,15 +62,33 @@ pub(super) struct Batch<'t> {
     tables: Tables<'t>,
     sequence: u64,
     n_writes: u64,
+    room: Room,
     committed: Vec<Committed>,
 }
 
 impl<'t> Batch<'t> {
-    /// Opens the tables of `transaction`.
-    pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self> {
+    /// Opens the tables of `transaction`, on a disk with that much room.
+    pub(super) fn open(transaction: &'t WriteTransaction, room: Room) -> Result<Self> {
         let tables = Tables::open(transaction)?;
         let sequence = meta(&tables.meta, META_SEQUENCE)?;
-        Ok(Self { tables, sequence, n_writes: 0, committed: Vec::new() })
+        Ok(Self { tables, sequence, n_writes: 0, room, committed: Vec::new() })
+    }
+
+    /// Refuses what makes the file grow if the disk is full. Asked before anything is written.
+    pub(super) fn may_grow(&self) -> Result<()> {
+        match &self.room {
+            Room::Enough => Ok(()),
+            Room::Little(why) | Room::None(why) => Err(StoreError::NoRoom(why.clone())),
+        }
+    }
+
+    /// Refuses upkeep that nobody asked for if it would run into the full disk. Asked before anything
+    /// is written.
+    pub(super) fn may_tidy(&self) -> Result<()> {
+        match &self.room {
+            Room::Enough | Room::Little(_) => Ok(()),
+            Room::None(why) => Err(StoreError::NoRoom(why.clone())),
+        }
     }
 
     /// How much was written so far. An operation that failed with the count unchanged left no

@@ -17,14 +17,18 @@ pub(super) fn is_fatal(error: &StoreError) -> bool {
     matches!(error, StoreError::Io(_) | StoreError::Full(_))
 }
 
+/// Whether an operation failed because there was no room for it.
+pub(super) fn is_full(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
+    )
+}
+
 fn from_redb(error: &redb::Error) -> StoreError {
     use redb::Error;
     if let Error::Io(io) = error {
-        let is_full = matches!(
-            io.kind(),
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
-        );
-        return if is_full {
+        return if is_full(io) {
             StoreError::Full(io.to_string())
         } else {
             StoreError::Io(io.to_string())

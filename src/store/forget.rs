@@ -53,6 +53,7 @@ pub(super) fn forget(batch: &mut Batch<'_>, request: &Forget) -> Result<Forgotte
 /// Erases the content of forgotten memories that are due at `now`, at most a page of them. Returns
 /// how many.
 pub(super) fn erase_due(batch: &mut Batch<'_>, now: jiff::Timestamp) -> Result<u64> {
+    batch.may_tidy()?;
     let due = batch
         .tables()
         .erasures

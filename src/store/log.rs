@@ -15,6 +15,7 @@ use super::tables::META_LOG_START;
 /// Drops entries up to `sequence` that are older than `before`, oldest first and without leaving
 /// holes, at most a page of them. Returns how many.
 pub(super) fn trim(batch: &mut Batch<'_>, sequence: u64, before: jiff::Timestamp) -> Result<u64> {
+    batch.may_tidy()?;
     let mut dropped = Vec::new();
     for row in batch.tables().log.range(..=sequence)?.take(SCAN_PAGE) {
         let (number, record) = row?;

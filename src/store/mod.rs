@@ -16,7 +16,9 @@ mod records;
 mod indexes;
 
 mod batch;
+mod condition;
 mod requests;
+mod reserve;
 mod vectors;
 mod writer;
 
@@ -70,7 +72,9 @@ pub use open::{FILE_NAME, LOCK_NAME};
 pub use refusal::OpenError;
 pub use verify::Verified;
 
+use condition::Condition;
 use errors::Result;
+use reserve::Reserve;
 use snapshot::RedbSnapshot;
 use writer::Writer;
 
@@ -88,6 +92,7 @@ pub struct RedbStore {
     /// `None` once it is closed. Whoever begins to read holds the lock, so that closing waits.
     database: Arc<RwLock<Option<Arc<Database>>>>,
     writer: Writer,
+    condition: Arc<Condition>,
 }
 
 impl RedbStore {
@@ -120,9 +125,30 @@ impl RedbStore {
 
     fn start(location: open::Location, database: Database) -> std::result::Result<Self, OpenError> {
         let database = Arc::new(database);
-        let writer = Writer::start(Arc::clone(&database))
+        let condition = Arc::new(Condition::new());
+        let writer = Writer::start(Arc::clone(&database), Arc::clone(&condition))
             .map_err(|source| location.file_error("start the writer thread of", source))?;
-        Ok(Self { location, database: Arc::new(RwLock::new(Some(database))), writer })
+        Ok(Self { location, database: Arc::new(RwLock::new(Some(database))), writer, condition })
+    }
+
+    /// Keeps a file of so many bytes beside the store (0: none; never more than an eighth of the
+    /// disk), which is given up when the disk is full. Where there is no room for it, nothing that
+    /// grows is stored until there is; [`RedbStore::trouble`] says so. Blocks.
+    pub fn keep_ballast(&self, bytes: u64) {
+        self.condition.keep(Reserve::new(self.location.dir(), self.location.path(), bytes));
+    }
+
+    /// Looks whether there is room on the disk (again).
+    pub async fn look_for_room(&self) {
+        let condition = Arc::clone(&self.condition);
+        let room = snapshot::blocking(move || Ok(condition.room())).await;
+        tracing::trace!(?room, "looked for room on the disk");
+    }
+
+    /// Why nothing is stored, or nothing new: the file has failed ([`RedbStore::fatal`]), or the disk
+    /// is full. As of the last look; asks nothing.
+    pub fn trouble(&self) -> Option<String> {
+        self.condition.trouble()
     }
 
     /// Who learns of every commit. Only the first call counts; it comes before the first write.
@@ -130,15 +156,15 @@ impl RedbStore {
         self.writer.subscribe(listener);
     }
 
-    /// Why the store takes no more writes, once its file has failed: the process should end in
-    /// order and start again.
+    /// Why the store takes no more writes, once its file has failed (in a write or in a read): the
+    /// process should end in order and start again.
     pub fn fatal(&self) -> Option<String> {
-        self.writer.watch_fatal().borrow().clone()
+        self.condition.fatal()
     }
 
     /// Changes once, from `None` to what [`RedbStore::fatal`] gives.
     pub fn watch_fatal(&self) -> watch::Receiver<Option<String>> {
-        self.writer.watch_fatal()
+        self.condition.watch_fatal()
     }
 
     /// Commits since it was opened.
@@ -167,12 +193,16 @@ impl RedbStore {
 
     /// A snapshot of what is committed, made off the caller's thread: it may read the disk.
     async fn begin_read(&self) -> Result<RedbSnapshot> {
-        let database = Arc::clone(&self.database);
-        snapshot::blocking(move || {
-            let database = database.read().unwrap_or_else(PoisonError::into_inner);
-            RedbSnapshot::new(database.as_ref().ok_or(StoreError::Closed)?.begin_read()?)
+        let (database, condition) = (Arc::clone(&self.database), Arc::clone(&self.condition));
+        let snapshot = snapshot::blocking(move || {
+            let open = database.read().unwrap_or_else(PoisonError::into_inner);
+            let transaction = open.as_ref().ok_or(StoreError::Closed)?.begin_read()?;
+            drop(open);
+            RedbSnapshot::new(transaction, condition)
         })
-        .await
+        .await;
+        self.condition.note(&snapshot);
+        snapshot
     }
 
     /// Repeats a step of bounded size until it finds nothing more to do, and adds up.
@@ -289,6 +319,7 @@ impl Store for RedbStore {
             report.location = self.location.to_string();
             report.file_bytes = self.location.file_bytes();
             report.n_waiting = self.writer.n_waiting();
+            report.trouble = self.trouble();
             Ok(report)
         })
     }

@@ -14,10 +14,11 @@ use jiff::Timestamp;
 use redb::{Builder, Database, StorageBackend};
 
 use super::StoreSettings;
-use super::errors::damaged;
+use super::errors::{damaged, is_full};
 use super::migrations::{self, FORMAT_VERSION, MIGRATIONS};
 use super::overlay::Overlay;
 use super::refusal::{OpenError, Refusal, catch, file_error, guarded, store_error};
+use super::reserve;
 use crate::domain::limits::PROVEN_AT_START_BYTES_MAX;
 
 /// The store in its directory.
@@ -38,6 +39,16 @@ impl Location {
     /// Size of the file, bytes; 0 if there is none.
     pub(super) fn file_bytes(&self) -> u64 {
         self.path.metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its directory.
+    pub(super) fn dir(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
     }
 
     /// Lets another process open the store.
@@ -66,12 +77,27 @@ pub(super) fn open_dir(
     make_private_dir(dir)?;
     let lock = lock_dir(dir)?;
     let path = dir.join(FILE_NAME);
-    if !path.try_exists().map_err(|source| file_error("look for", &path, source))? {
-        create_file(dir, &path, settings, now)?;
-    }
-    set_mode(&path, 0o600)?;
-    let database = open_file(dir, &path, settings)?;
+    let database = match open_or_create(dir, &path, settings, now) {
+        // Opening a file that was not closed writes; this is what the ballast is for.
+        Err(error) if error.is_full() && reserve::release(dir) => {
+            open_or_create(dir, &path, settings, now)?
+        }
+        outcome => outcome?,
+    };
     Ok((Location { path, lock: Mutex::new(Some(lock)) }, database))
+}
+
+fn open_or_create(
+    dir: &Path,
+    path: &Path,
+    settings: StoreSettings,
+    now: Timestamp,
+) -> Result<Database, OpenError> {
+    if !path.try_exists().map_err(|source| file_error("look for", path, source))? {
+        create_file(dir, path, settings, now)?;
+    }
+    set_mode(path, 0o600)?;
+    open_file(dir, path, settings)
 }
 
 /// Opens the store on `backend`, making it if it is empty.
@@ -126,10 +152,18 @@ pub(super) fn lock_dir(dir: &Path) -> Result<File, OpenError> {
         }
         Err(TryLockError::Error(source)) => return Err(file_error("lock", &path, source)),
     }
-    lock.set_len(0)
-        .and_then(|()| writeln!(lock, "{}", std::process::id()))
-        .map_err(|source| file_error("write", &path, source))?;
+    match write_pid(&mut lock) {
+        // It only serves to name the process.
+        Err(source) if !is_full(&source) => return Err(file_error("write", &path, source)),
+        Ok(()) | Err(_) => {}
+    }
     Ok(lock)
+}
+
+fn write_pid(lock: &mut File) -> io::Result<()> {
+    let pid = format!("{}\n", std::process::id());
+    lock.write_all(pid.as_bytes())?;
+    lock.set_len(pid.len() as u64)
 }
 
 /// Creates the file under another name and renames it when it is whole and on the disk.

@@ -8,6 +8,8 @@ use redb::DatabaseError;
 
 use crate::ports::StoreError;
 
+use super::errors;
+
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -62,6 +64,17 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// Whether there was no room on the disk to open it.
+    pub(super) fn is_full(&self) -> bool {
+        match self {
+            Self::File { source, .. } => errors::is_full(source),
+            Self::Migration { source, .. } => matches!(source, StoreError::Full(_)),
+            Self::InUse { .. } | Self::Damaged { .. } | Self::Newer { .. } => false,
+        }
+    }
+}
+
 fn process(pid: Option<u32>) -> String {
     pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
 }
@@ -102,7 +115,9 @@ impl Refusal {
 pub(super) fn store_error(path: &Path, error: StoreError) -> OpenError {
     match error {
         StoreError::Io(reason) => file_error("write", path, io::Error::other(reason)),
-        StoreError::Full(_) => file_error("write", path, ErrorKind::StorageFull.into()),
+        StoreError::Full(_) | StoreError::NoRoom(_) => {
+            file_error("write", path, ErrorKind::StorageFull.into())
+        }
         StoreError::Damaged(_)
         | StoreError::Busy
         | StoreError::Closed

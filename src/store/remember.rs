@@ -22,6 +22,7 @@ pub(super) fn remember(batch: &mut Batch<'_>, request: &Remember) -> Result<Vec<
     if let Some(first) = batch.first_answer(Keyed::Remember, key, request.at)? {
         return first.items.iter().map(|item| replayed(batch, item)).collect();
     }
+    batch.may_grow()?;
     check(batch, request)?;
     let by = By { actor: &request.actor, at: request.at };
     let answers = request

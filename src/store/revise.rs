@@ -18,6 +18,7 @@ pub(super) fn revise(batch: &mut Batch<'_>, request: &Revise) -> Result<Revised>
     let (new, changed) = patched(&old, &request.patch, request.at)?;
     let memory = Box::new(new.memory()?);
     if !changed.is_empty() {
+        batch.may_grow()?;
         write(batch, &old, &new, &changed, request)?;
     }
     let answer = RequestRecord {

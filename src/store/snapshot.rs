@@ -15,6 +15,7 @@ use crate::ports::{Listing, Snapshot, StoreError};
 
 use super::batch::load;
 use super::codec::decode;
+use super::condition::Condition;
 use super::errors::{Result, damaged};
 use super::listing;
 use super::log::LogRecord;
@@ -27,6 +28,7 @@ use super::tables::{
 /// What was committed when it was made.
 pub(super) struct RedbSnapshot {
     transaction: Arc<ReadTransaction>,
+    condition: Arc<Condition>,
     sequence: u64,
     log_start: u64,
     identity: u64,
@@ -34,13 +36,14 @@ pub(super) struct RedbSnapshot {
 
 impl RedbSnapshot {
     /// The view of `transaction`.
-    pub(super) fn new(transaction: ReadTransaction) -> Result<Self> {
+    pub(super) fn new(transaction: ReadTransaction, condition: Arc<Condition>) -> Result<Self> {
         let table = transaction.open_table(META)?;
         Ok(Self {
             sequence: meta(&table, META_SEQUENCE)?,
             log_start: meta(&table, META_LOG_START)?,
             identity: meta(&table, META_IDENTITY)?,
             transaction: Arc::new(transaction),
+            condition,
         })
     }
 
@@ -56,7 +59,9 @@ impl RedbSnapshot {
         F: FnOnce(&ReadTransaction) -> Result<T> + Send + 'static,
     {
         let transaction = Arc::clone(&self.transaction);
-        blocking(move || query(&transaction)).await
+        let outcome = blocking(move || query(&transaction)).await;
+        self.condition.note(&outcome);
+        outcome
     }
 }
 

@@ -5,7 +5,10 @@ mod fixture;
 mod backups;
 mod format;
 mod opening;
+mod room;
 mod writing;
+
+mod faults;
 
 mod forgetting;
 mod listing;

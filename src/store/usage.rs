@@ -9,6 +9,7 @@ use super::indexes::last_use;
 
 /// Writes usage notes; those of memories that are gone are dropped.
 pub(super) fn note(batch: &mut Batch<'_>, notes: &[UsageNote]) -> Result<()> {
+    batch.may_tidy()?;
     for UsageNote { id, at, recalls, anchor } in notes {
         let Some(stored) = batch.load(*id)? else { continue };
         let mut usage = stored.usage.clone();

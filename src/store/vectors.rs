@@ -26,6 +26,7 @@ pub(super) fn attach_late(
     late: &[VectorsFor],
     at: jiff::Timestamp,
 ) -> Result<u64> {
+    batch.may_grow()?;
     let mut n_attached = 0;
     for VectorsFor { id, version, embedded } in late {
         let Some(stored) = batch.load(*id)? else { continue };

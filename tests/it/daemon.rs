@@ -101,6 +101,10 @@ impl Home {
         if !self.config.is_empty() {
             command.arg("--config").arg(self.path("config.toml"));
         }
+        if !self.config.contains("ballast_mb") {
+            // Many of them run at a time.
+            command.env("RECALLD_STORE_BALLAST_MB", "1");
+        }
         command.args(arguments);
         command
     }
@@ -227,6 +231,13 @@ impl<'a> Daemon<'a> {
     /// How it ended, if it has.
     pub fn exited(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().unwrap()
+    }
+
+    /// Limits the size of any file it writes, bytes.
+    pub fn limit_file_size(&self, bytes: Option<u64>) {
+        let pid = rustix::process::Pid::from_raw(self.child.id().cast_signed()).unwrap();
+        let limit = rustix::process::Rlimit { current: bytes, maximum: None };
+        rustix::process::prlimit(Some(pid), rustix::process::Resource::Fsize, limit).unwrap();
     }
 
     /// Resident memory, bytes.

@@ -218,6 +218,7 @@ fn units_a_clock_and_lingering_are_looked_at_where_systemd_is() {
     let findings = report["findings"].as_array().unwrap();
     let differs = findings.iter().find(|finding| finding.to_string().contains("differs"));
     assert!(differs.unwrap()["detail"].as_str().unwrap().contains("Type"), "{report:#}");
+    assert_eq!(part(&report, "user socket unit")[0], "down", "the script says so of every unit");
     assert_eq!(part(&report, "units")[0], "degraded", "both managers say it is enabled");
     assert_eq!(part(&report, "clock")[0], "degraded");
     let [state, _, advice] = part(&report, "linger");

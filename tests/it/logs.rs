@@ -182,6 +182,8 @@ async fn no_line_holds_content_of_a_memory_or_of_a_question() {
         ("memory_restore", json!({ "id": other })),
         ("memory_status", json!({ MARKER: MARKER })),
         ("daemon_reload", json!({ MARKER: MARKER })),
+        ("memory_export", json!({})),
+        ("memory_import", json!({ "memories": [{ "content": MARKER }], "lines": [MARKER] })),
         (MARKER, json!({})),
     ] {
         for caller in [&agent, &home.owner().await] {

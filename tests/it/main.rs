@@ -23,6 +23,7 @@ mod endpoint_server;
 mod events;
 mod footprint;
 mod forget;
+mod full;
 mod hub;
 mod inspector;
 mod kill;

@@ -10,8 +10,10 @@ use super::Finding;
 use crate::cli::words::bytes;
 use crate::domain::limits::SYSTEMCTL_WAIT;
 
-/// The service.
+/// The daemon.
 const SERVICE: &str = "recalld.service";
+/// Its socket, which starts it at the first connection.
+const SOCKET: &str = "recalld.socket";
 
 /// What is asked of systemd.
 const PROPERTIES: &str = "--property=LoadState,ActiveState,SubState,UnitFileState,FragmentPath,\
@@ -33,21 +35,27 @@ pub(super) async fn findings(shipped: &[ShippedUnit], memory_bytes: Option<u64>)
     let mut findings = Vec::new();
     let mut n_enabled = 0;
     for manager in [Manager::User, Manager::System] {
-        let unit = match manager.show().await {
+        let service = match manager.show(SERVICE).await {
             Ok(unit) => unit,
             Err(error) => {
                 let detail = format!("systemd does not answer: {error}");
-                findings.push(Finding::unknown(manager.part(), detail));
+                findings.push(Finding::unknown(manager.part(SERVICE), detail));
                 continue;
             }
         };
-        findings.push(unit.state(manager));
-        if !unit.is_installed() {
+        findings.push(service.state());
+        if !service.is_installed() {
             continue;
         }
-        findings.extend(unit.difference(manager, shipped));
-        findings.extend(unit.memory(manager, memory_bytes));
-        if unit.is_enabled() {
+        findings.extend(service.difference(shipped));
+        findings.extend(service.memory(memory_bytes));
+        if let Ok(socket) = manager.show(SOCKET).await
+            && socket.is_installed()
+        {
+            findings.push(socket.state());
+            findings.extend(socket.difference(shipped));
+        }
+        if service.is_enabled() {
             n_enabled += 1;
             if manager == Manager::User {
                 findings.push(linger().await);
@@ -70,10 +78,12 @@ enum Manager {
 }
 
 impl Manager {
-    fn part(self) -> &'static str {
-        match self {
-            Self::User => "user unit",
-            Self::System => "system unit",
+    fn part(self, unit: &str) -> &'static str {
+        match (self, unit == SOCKET) {
+            (Self::User, false) => "user unit",
+            (Self::User, true) => "user socket unit",
+            (Self::System, false) => "system unit",
+            (Self::System, true) => "system socket unit",
         }
     }
 
@@ -86,33 +96,43 @@ impl Manager {
     }
 
     /// The log to read.
-    fn journal(self) -> &'static str {
+    fn journalctl(self) -> &'static str {
         match self {
-            Self::User => "journalctl --user -u recalld -n 50",
-            Self::System => "journalctl -u recalld -n 50",
+            Self::User => "journalctl --user",
+            Self::System => "journalctl",
         }
     }
 
-    async fn show(self) -> Result<Unit, String> {
+    async fn show(self, name: &'static str) -> Result<Unit, String> {
         let whose = if self == Self::User { "--user" } else { "--system" };
-        let answer = ask("systemctl", &[whose, "show", SERVICE, PROPERTIES]).await?;
-        Ok(Unit::read(&answer))
+        let answer = ask("systemctl", &[whose, "show", name, PROPERTIES]).await?;
+        Ok(Unit::read(self, name, &answer))
     }
 }
 
 /// A unit as systemd has it.
 #[derive(Debug)]
-struct Unit(BTreeMap<String, String>);
+struct Unit {
+    manager: Manager,
+    name: &'static str,
+    properties: BTreeMap<String, String>,
+}
 
 impl Unit {
     /// Reads lines of `Name=value`.
-    fn read(answer: &str) -> Self {
+    fn read(manager: Manager, name: &'static str, answer: &str) -> Self {
         let properties = answer.lines().filter_map(|line| line.split_once('='));
-        Self(properties.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+        let properties =
+            properties.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Self { manager, name, properties }
+    }
+
+    fn part(&self) -> &'static str {
+        self.manager.part(self.name)
     }
 
     fn get(&self, name: &str) -> &str {
-        self.0.get(name).map_or("", String::as_str)
+        self.properties.get(name).map_or("", String::as_str)
     }
 
     fn is_installed(&self) -> bool {
@@ -124,8 +144,8 @@ impl Unit {
     }
 
     /// Installed, enabled, active, or why not.
-    fn state(&self, manager: Manager) -> Finding {
-        let (part, systemctl) = (manager.part(), manager.systemctl());
+    fn state(&self) -> Finding {
+        let (part, name, systemctl) = (self.part(), self.name, self.manager.systemctl());
         if !self.is_installed() {
             return Finding::off(part, "not installed");
         }
@@ -139,20 +159,21 @@ impl Unit {
         );
         let has_socket = self.get("TriggeredBy").contains("recalld.socket");
         if load != "loaded" {
-            let advice = format!("`{systemctl} status recalld`; a masked unit: `unmask`");
+            let advice = format!("`{systemctl} status {name}`; a masked unit: `unmask`");
             Finding::down(part, format!("{load}: {detail}"), advice)
         } else if active == "failed" {
             let detail = format!("failed ({}): {detail}", self.get("Result"));
             let advice = format!(
-                "`{}` says why; then `{systemctl} reset-failed recalld` and `{systemctl} start recalld`",
-                manager.journal()
+                "`{} -u {name} -n 50` says why; then `{systemctl} reset-failed {name}` and \
+                 `{systemctl} start {name}`",
+                self.manager.journalctl()
             );
             Finding::down(part, detail, advice)
         } else if self.get("NeedDaemonReload") == "yes" {
             let detail = format!("its file changed since systemd read it: {detail}");
             Finding::degraded(part, detail, format!("`{systemctl} daemon-reload`, then restart"))
         } else if active == "inactive" && self.is_enabled() && !has_socket {
-            let advice = format!("`{systemctl} start recalld`");
+            let advice = format!("`{systemctl} start {name}`");
             Finding::degraded(part, format!("enabled, and not running: {detail}"), advice)
         } else if active == "inactive" {
             Finding::off(part, detail)
@@ -162,9 +183,10 @@ impl Unit {
     }
 
     /// Whether its file says something else than the one of this version.
-    fn difference(&self, manager: Manager, shipped: &[ShippedUnit]) -> Option<Finding> {
-        let for_user = manager == Manager::User;
-        let ours = shipped.iter().find(|unit| unit.for_user == for_user && unit.name == SERVICE)?;
+    fn difference(&self, shipped: &[ShippedUnit]) -> Option<Finding> {
+        let for_user = self.manager == Manager::User;
+        let is_ours = |unit: &&ShippedUnit| unit.for_user == for_user && unit.name == self.name;
+        let ours = shipped.iter().find(is_ours)?;
         let path = self.get("FragmentPath");
         let theirs = fs::read_to_string(path).ok()?;
         let different = different_keys(&theirs, ours.text);
@@ -174,11 +196,11 @@ impl Unit {
         let detail = format!("{path} differs from this version's in {}", different.join(", "));
         let advice = "copy the new one over it, and keep what is yours in a drop-in \
                       (`systemctl edit`), which no new version replaces";
-        Some(Finding::degraded(manager.part(), detail, advice))
+        Some(Finding::degraded(self.part(), detail, advice))
     }
 
     /// Whether its memory limits leave room for the model.
-    fn memory(&self, manager: Manager, needed: Option<u64>) -> Option<Finding> {
+    fn memory(&self, needed: Option<u64>) -> Option<Finding> {
         let needed = needed?;
         // "infinity" is no number, and no limit.
         let limit = |name: &'static str| Some((name, self.get(name).parse::<u64>().ok()?));
@@ -192,8 +214,8 @@ impl Unit {
             bytes(needed)
         );
         let advice =
-            format!("`{} edit recalld`, or the drop-in for the model", manager.systemctl());
-        Some(Finding::degraded(manager.part(), detail, advice))
+            format!("`{} edit {SERVICE}`, or the drop-in for the model", self.manager.systemctl());
+        Some(Finding::degraded(self.part(), detail, advice))
     }
 }
 
@@ -271,8 +293,8 @@ mod tests {
             ("ActiveState=inactive\nLoadState=masked", State::Down),
             ("LoadState=not-found", State::Off),
         ] {
-            let unit = Unit::read(&format!("{LOADED}{more}"));
-            let finding = unit.state(Manager::System);
+            let unit = Unit::read(Manager::System, SERVICE, &format!("{LOADED}{more}"));
+            let finding = unit.state();
             assert_eq!(finding.state, expected, "{more}: {finding:?}");
         }
     }
@@ -299,13 +321,14 @@ mod tests {
             ("MemoryHigh=268435456\nMemoryMax=infinity", Some("MemoryHigh is 256.0 MiB")),
             ("MemoryHigh=infinity\nMemoryMax=536870912", Some("MemoryMax is 512.0 MiB")),
         ] {
-            let told = Unit::read(limits).memory(Manager::User, needed).map(|one| one.detail);
+            let unit = Unit::read(Manager::User, SERVICE, limits);
+            let told = unit.memory(needed).map(|one| one.detail);
             let is_expected = match (&told, expected) {
                 (Some(told), Some(expected)) => told.contains(expected),
                 (told, expected) => told.is_none() && expected.is_none(),
             };
             assert!(is_expected, "{limits}: {told:?}");
         }
-        assert_eq!(Unit::read("MemoryMax=1").memory(Manager::User, None), None);
+        assert_eq!(Unit::read(Manager::User, SERVICE, "MemoryMax=1").memory(None), None);
     }
 }

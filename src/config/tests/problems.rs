@@ -94,7 +94,11 @@ fn an_unknown_key_names_the_nearest() {
             "1:8: decay.half_life",
             "did you mean decay.half_life_days?",
         ),
-        ("store.colour = 1", "1:7: store.colour", "known here: dir, cache_mb, log_keep_days"),
+        (
+            "store.colour = 1",
+            "1:7: store.colour",
+            "known here: dir, cache_mb, ballast_mb, log_keep_days",
+        ),
         ("'store.cache_mb' = 1", "1:1: store.cache_mb", "did you mean store.cache_mb?"),
         (
             "colour = 'blue'",

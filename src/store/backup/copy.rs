@@ -90,7 +90,7 @@ impl Partial {
     /// A failure of the copy, which is one of this file unless the store cannot be read.
     fn store_error(&self, error: StoreError) -> BackupError {
         match error {
-            StoreError::Io(reason) | StoreError::Full(reason) => {
+            StoreError::Io(reason) | StoreError::Full(reason) | StoreError::NoRoom(reason) => {
                 BackupError::File { verb: "write", path: self.path.clone(), reason }
             }
             StoreError::Damaged(_)

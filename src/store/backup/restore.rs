@@ -22,6 +22,7 @@ use super::super::open::{self, FILE_NAME};
 use super::super::overlay::Overlay;
 use super::super::records::{time, times};
 use super::super::refusal::{OpenError, catch_text};
+use super::super::reserve::Room;
 use super::super::tables::{BACKUPS, FORGOTTEN};
 use super::super::verify::verify;
 use super::inspect;
@@ -239,7 +240,7 @@ fn write<T>(
 ) -> StoreResult<T> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
-    let mut batch = Batch::open(&transaction)?;
+    let mut batch = Batch::open(&transaction, Room::Enough)?;
     let outcome = change(&mut batch)?;
     batch.finish()?;
     transaction.commit()?;

@@ -131,6 +131,7 @@ pub async fn rounds(n_rounds: u64, random: &mut Random) -> Summary {
             world.round().await;
         }
         summary = world.leave().await;
+        eprintln!("{} of {n_rounds} rounds", summary.n_rounds);
     }
     summary
 }
