@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::{DocumentMut, Item, Table, Value, value};
 
 /// Why a file could not be changed. It is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -32,17 +32,27 @@ pub fn set_text(path: &Path, section: &str, key: &str, text: &str) -> Result<(),
 
 fn with_text(old: &str, section: &str, key: &str, text: &str) -> Result<String, String> {
     let mut document: DocumentMut = old.parse().map_err(|error| format!("{error}"))?;
+    if document.is_empty() {
+        // Remarks alone would land behind what is added.
+        let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+        return Ok(format!("{old}{gap}[{section}]\n{key} = {}\n", Value::from(text)));
+    }
     let table = document
         .entry(section)
         .or_insert_with(|| Item::Table(Table::new()))
         .as_table_like_mut()
         .ok_or_else(|| format!("`{section}` is no section"))?;
-    let mut new = value(text);
-    // A remark behind the old value stays behind the new one.
-    if let (Some(old), Some(new)) = (table.get(key).and_then(Item::as_value), new.as_value_mut()) {
-        *new.decor_mut() = old.decor().clone();
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        // In its place, so that the remarks above and behind it stay.
+        Some(old) => {
+            let decor = old.decor().clone();
+            *old = Value::from(text);
+            *old.decor_mut() = decor;
+        }
+        None => {
+            table.insert(key, value(text));
+        }
     }
-    table.insert(key, new);
     Ok(document.to_string())
 }
 
