@@ -41,7 +41,7 @@ fn text(number: &mut usize, n_sentences: usize) -> Arc<str> {
 
 fn embedding(criterion: &mut Criterion) {
     let runtime = Runtime::new().unwrap();
-    let surroundings = Surroundings { n_threads: 1, clock: Arc::new(SystemClock::new()) };
+    let surroundings = Surroundings::bare(1, Arc::new(SystemClock::new()));
     let model = embed::start(Choice::Bundled, surroundings);
     let mut number = 0;
     // It has loaded when it answers.

@@ -72,7 +72,7 @@ impl Arms {
         store.subscribe(index.clone());
         index.load(store.clone(), Some(space)).await.unwrap();
         let snapshot = store.snapshot().await.unwrap();
-        let surroundings = Surroundings { n_threads: 1, clock: clock.clone() };
+        let surroundings = Surroundings::bare(1, clock.clone());
         let model = embed::start(Choice::Seeded, surroundings);
         let mut questions = Vec::new();
         for number in 0..N_QUESTIONS {

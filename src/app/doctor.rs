@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::embedder::{RUNTIME_DIR, models_dir, places as runtime_places};
 use super::engine::{INDEX_DIR, backup_dir};
 use crate::cli::doctor::{DataPlaces, Finding, Premises, ShippedUnit};
 use crate::cli::{self, Arguments};
 use crate::config::{self, Config, EmbedModel, Loaded, Origin, Problems, Sources};
+use crate::embed::{catalogue, files, runtime};
 use crate::store;
 
 /// The units that belong to this version.
@@ -44,11 +46,11 @@ pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {
 
 fn premises(loaded: &Loaded) -> Premises {
     Premises {
-        findings: vec![configuration(loaded), model(&loaded.config)],
+        findings: vec![configuration(loaded), model(loaded)],
         data: Some(places(&loaded.state_dir.path, Some(&loaded.config))),
         sockets: loaded.socket_candidates.clone(),
         units: UNITS.to_vec(),
-        memory_bytes: None,
+        memory_bytes: memory_bytes(loaded),
     }
 }
 
@@ -94,9 +96,9 @@ fn configuration(loaded: &Loaded) -> Finding {
     Finding::degraded(part, detail, "`recalld check-config` shows what is in force and why")
 }
 
-fn model(config: &Config) -> Finding {
+fn model(loaded: &Loaded) -> Finding {
     let part = "model setting";
-    match config.embed.model {
+    match &loaded.config.embed.model {
         EmbedModel::None => Finding::off(part, "`embed.model` is none: search is by words alone"),
         EmbedModel::Bundled => {
             Finding::ok(part, "bundled: it is part of this program and needs no download")
@@ -105,8 +107,45 @@ fn model(config: &Config) -> Finding {
             part,
             "endpoint: whether it answers is shown by the part `model` of `recalld status`",
         ),
+        EmbedModel::Installed(name) => installed(part, name, loaded),
         EmbedModel::Seeded => {
             Finding::off(part, "seeded: vectors without meaning, for tests of scale")
+        }
+    }
+}
+
+/// Memory that the daemon needs with an installed model we know, bytes; the units are sized for the
+/// bundled one.
+fn memory_bytes(loaded: &Loaded) -> Option<u64> {
+    let EmbedModel::Installed(name) = &loaded.config.embed.model else { return None };
+    let hub = catalogue::named(name)?.hub.as_ref()?;
+    Some((MEMORY_MB + u64::from(hub.memory_mb)) << 20)
+}
+
+/// What the daemon itself needs at 100,000 memories, MB: the aim that its other parts are held to.
+const MEMORY_MB: u64 = 400;
+
+/// An installed model: its files, and the library that runs them.
+fn installed(part: &'static str, name: &str, loaded: &Loaded) -> Finding {
+    let model = match files::open(&models_dir(&loaded.state_dir.path), name) {
+        Ok(model) => model,
+        Err(error) => {
+            return Finding::down(
+                part,
+                error.to_string(),
+                format!("run `recalld model use {name}`"),
+            );
+        }
+    };
+    match runtime::open(&runtime_places(loaded)) {
+        Ok(runtime) => {
+            let (version, path) = (runtime.version(), runtime.path.display());
+            let mb = model.manifest.n_bytes() / 1_000_000;
+            Finding::ok(part, format!("{name}, {mb} MB, on ONNX Runtime {version} ({path})"))
+        }
+        Err(error) => {
+            let dir = loaded.state_dir.path.join(RUNTIME_DIR);
+            Finding::down(part, error.to_string(), runtime::how_to_get(Some(&dir)))
         }
     }
 }

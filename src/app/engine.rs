@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use super::embedder;
 use crate::clock::{RandomIds, SystemClock};
-use crate::config::{Config, EmbedConfig, EmbedModel, EndpointConfig};
+use crate::config::Config;
 use crate::domain::embedding::SpaceId;
-use crate::embed::{self, Choice, EndpointSettings, Queue, Surroundings};
+use crate::embed::Queue;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{
     Candidates as _, Clock, EmbedError, Embedder, IndexError, Meter, ParityReport, Store,
@@ -61,7 +62,7 @@ impl Engine {
         let store = Arc::new(store);
         let index = open_index(state_dir, config, Arc::clone(&clock));
         store.subscribe(index.clone());
-        let embedder = open_embedder(&config.embed, Arc::clone(&clock));
+        let embedder = embedder::start(&config.embed, state_dir, Arc::clone(&clock));
         let service = Service::new(
             Ports {
                 store: store.clone(),
@@ -190,33 +191,6 @@ fn open_index(state_dir: &Path, config: &Config, clock: Arc<dyn Clock>) -> Arc<E
         text_buffer_bytes: config.index.text_buffer_bytes,
     };
     EmbeddedIndex::open(&state_dir.join(INDEX_DIR), settings, clock)
-}
-
-fn open_embedder(config: &EmbedConfig, clock: Arc<dyn Clock>) -> Option<Arc<Queue>> {
-    let choice = match config.model {
-        EmbedModel::None => return None,
-        EmbedModel::Bundled => Choice::Bundled,
-        EmbedModel::Seeded => Choice::Seeded,
-        EmbedModel::Endpoint => Choice::Endpoint(Box::new(endpoint(&config.endpoint)?)),
-    };
-    let surroundings = Surroundings { n_threads: config.threads, clock };
-    Some(Arc::new(embed::start(choice, surroundings)))
-}
-
-/// `None` without a URL, which validation asks for where the endpoint is used.
-fn endpoint(config: &EndpointConfig) -> Option<EndpointSettings> {
-    Some(EndpointSettings {
-        url: config.url.clone()?,
-        model: config.model.clone(),
-        key_file: config.key_file.clone(),
-        timeout: config.timeout,
-        dimensions: config.dimensions,
-        query_prefix: config.query_prefix.clone(),
-        document_prefix: config.document_prefix.clone(),
-        tokens_max: config.tokens_max,
-        batch: config.batch,
-        allow_private: config.allow_private.clone(),
-    })
 }
 
 /// Policies and waits of the use cases, as configured.

@@ -3,7 +3,9 @@
 mod background;
 mod connect;
 mod doctor;
+mod embedder;
 mod engine;
+mod models;
 mod notify;
 mod offline;
 mod process;
@@ -33,6 +35,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         return cli::completions(shell);
     }
     telemetry::log_panics();
+    if let Command::Serve { .. } | Command::Model(_) = arguments.command
+        && let Err(error) = embedder::leave_other_caches()
+    {
+        return failed(error);
+    }
     if let Command::Verify { file } = &arguments.command {
         return offline::verify(file, arguments.json);
     }
@@ -67,6 +74,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             });
             Ok(ExitCode::SUCCESS)
         }
+        Command::Model(what) => models::run(what, &loaded, &sources, arguments.json),
         Command::Restore { file } => Ok(offline::restore(&loaded, file, arguments.json)),
         Command::Serve { .. }
         | Command::Demo

@@ -106,6 +106,9 @@ pub enum Command {
     },
     /// Check the configuration and print what is in force; exits 78 on a bad one
     CheckConfig,
+    /// Show, fetch, import and choose embedding models
+    #[command(subcommand)]
+    Model(ModelCommand),
     /// Measure recall on dialogue sets with labelled evidence
     Eval(EvalArguments),
     /// Print a completion script
@@ -282,4 +285,46 @@ pub struct EvalArguments {
     /// that is installed is looked for in `--state-dir`)
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+}
+
+/// `model`
+#[derive(Debug, Subcommand)]
+pub enum ModelCommand {
+    /// Show the models there are
+    List,
+    /// Choose a model; one that is not there is fetched first, and has to work
+    Use {
+        /// A name of `recalld model list`, or bundled, none or endpoint
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Install a model from a directory: model.onnx, tokenizer.json, config.json,
+    /// `special_tokens_map.json` and `tokenizer_config.json`
+    Import(ImportArguments),
+}
+
+/// `model import`
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    /// The directory
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// What to call it [default: as the directory]; a name of `recalld model list` brings its facts
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Put before each query
+    #[arg(long, value_name = "TEXT")]
+    pub query_prefix: Option<String>,
+    /// Put before each document
+    #[arg(long, value_name = "TEXT")]
+    pub document_prefix: Option<String>,
+    /// How token vectors become one: mean or cls
+    #[arg(long, value_name = "HOW")]
+    pub pooling: Option<String>,
+    /// Longest input, tokens
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<usize>,
+    /// What it reads: latin or all
+    #[arg(long, value_name = "SCRIPTS")]
+    pub languages: Option<String>,
 }

@@ -25,8 +25,8 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 use serde_json::Value;
 
-pub use arguments::{Arguments, Command};
-pub use output::{complain, say};
+pub use arguments::{Arguments, Command, ImportArguments, ModelCommand};
+pub use output::{complain, say, table};
 
 use session::CliError;
 
@@ -115,6 +115,7 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
         | Command::Doctor
         | Command::Connect { .. }
         | Command::CheckConfig
+        | Command::Model(_)
         | Command::Completions { .. } => return Ok(()),
     };
     show(&session::call(sockets, tool, request).await?, json);

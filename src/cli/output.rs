@@ -37,7 +37,7 @@ pub(super) fn confirmed(question: &str) -> io::Result<bool> {
 }
 
 /// A table as wide as the terminal.
-pub(super) fn table(header: &[&str]) -> Table {
+pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_HORIZONTAL_ONLY)

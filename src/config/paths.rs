@@ -29,6 +29,11 @@ impl Environment {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
+    /// Whether a variable is set and not empty.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
     /// Names and values of the variables whose name starts with `prefix`.
     pub(super) fn starting_with(&self, prefix: &str) -> impl Iterator<Item = (&str, &OsStr)> {
         self.variables

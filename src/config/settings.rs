@@ -12,6 +12,7 @@ use super::entries;
 use super::problem::Problem;
 use super::reader::Reader;
 use crate::domain::decay::DecayPolicy;
+use crate::domain::embedding::is_model_name;
 use crate::domain::identity::{Access, AgentName};
 use crate::domain::limits::SEARCH_LIMIT_MAX;
 use crate::domain::memory::Kind;
@@ -58,7 +59,7 @@ pub struct StoreConfig {
 }
 
 /// Which embedding model is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum EmbedModel {
     /// The one inside the binary.
     #[default]
@@ -69,6 +70,8 @@ pub enum EmbedModel {
     Seeded,
     /// None: memories are found by their words only.
     None,
+    /// An installed one (`recalld model`).
+    Installed(String),
 }
 
 /// Embeddings.
@@ -80,6 +83,8 @@ pub struct EmbedConfig {
     pub store_wait: Duration,
     /// Threads of the model, at least 1.
     pub threads: usize,
+    /// ONNX Runtime; `None`: it is looked for.
+    pub onnx_runtime: Option<PathBuf>,
     /// `[embed.endpoint]`
     pub endpoint: EndpointConfig,
 }
@@ -226,23 +231,49 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-fn embed(reader: &mut Reader<'_, '_>, warnings: &mut Vec<String>) -> EmbedConfig {
-    let models = [
-        ("bundled", EmbedModel::Bundled),
-        ("endpoint", EmbedModel::Endpoint),
-        ("seeded", EmbedModel::Seeded),
-        ("none", EmbedModel::None),
+const MODEL: &str = "\"bundled\", \"none\", \"endpoint\", \"seeded\", or the name of an installed \
+                     model (`recalld model list`)";
+
+impl EmbedModel {
+    /// Those that are no installed model, and what they are called.
+    const WORDS: [(&str, Self); 4] = [
+        ("bundled", Self::Bundled),
+        ("endpoint", Self::Endpoint),
+        ("seeded", Self::Seeded),
+        ("none", Self::None),
     ];
-    let model = reader.one_of("embed.model", &models);
+
+    /// What configuration calls it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Bundled => "bundled",
+            Self::Endpoint => "endpoint",
+            Self::Seeded => "seeded",
+            Self::None => "none",
+            Self::Installed(name) => name,
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let word = Self::WORDS.into_iter().find(|(name, _)| *name == text);
+        word.map(|(_, model)| model)
+            .or_else(|| is_model_name(text).then(|| Self::Installed(text.to_owned())))
+    }
+}
+
+fn embed(reader: &mut Reader<'_, '_>, warnings: &mut Vec<String>) -> EmbedConfig {
+    let model = reader.read("embed.model", MODEL, |value| EmbedModel::parse(value.as_str()?));
+    let model = model.unwrap_or_default();
     if model == EmbedModel::Seeded {
         let warning = "embed.model = \"seeded\" is for tests: nothing is found by its meaning";
         warnings.push(warning.to_owned());
     }
     EmbedConfig {
+        endpoint: endpoint::read(reader, model == EmbedModel::Endpoint),
         model,
         store_wait: reader.duration("embed.store_wait_ms", MILLISECOND, &(0..=10_000)),
         threads: reader.count("embed.threads", &(1..=64)),
-        endpoint: endpoint::read(reader, model == EmbedModel::Endpoint),
+        onnx_runtime: reader.path("embed.onnx_runtime"),
     }
 }
 

@@ -47,6 +47,15 @@ pub struct ModelIdentity {
     pub languages: Languages,
 }
 
+/// Whether an installed model can be called so: 1 to 64 of a-z, 0-9, `.`, `_` and `-`, not a point at
+/// either end, and none of the words that mean something else.
+pub fn is_model_name(name: &str) -> bool {
+    let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+    let is_word = matches!(name, "bundled" | "seeded" | "none" | "endpoint");
+    let has_edges = name.starts_with(['.', '-']) || name.ends_with('.');
+    (1..=64).contains(&name.len()) && name.chars().all(is_fit) && !is_word && !has_edges
+}
+
 /// A vector of `dimension` floats of length 1.
 pub type Vector = Arc<[f32]>;
 

@@ -201,6 +201,8 @@ pub const EMBED_THREADS_MAX: usize = 16;
 pub const EMBED_RETRY_MIN: Duration = Duration::from_secs(5);
 /// See [`EMBED_RETRY_MIN`].
 pub const EMBED_RETRY_MAX: Duration = Duration::from_mins(1);
+/// Tokens in one call of a model that computes here; a query waits for one.
+pub const EMBED_BATCH_TOKENS: usize = 1_024;
 /// Longest input of a model, tokens.
 pub const EMBED_TOKENS_MAX: usize = 32_768;
 /// Most coordinates of a vector.

@@ -34,7 +34,7 @@ fn settings(url: &str) -> EndpointSettings {
 }
 
 fn start(settings: EndpointSettings) -> Queue {
-    let surroundings = Surroundings { n_threads: 1, clock: Arc::new(SystemClock::new()) };
+    let surroundings = Surroundings::bare(1, Arc::new(SystemClock::new()));
     embed::start(Choice::Endpoint(Box::new(settings)), surroundings)
 }
 

@@ -39,11 +39,12 @@ fn each_kind_of_mistake_is_told_with_its_place() {
         ],
     );
     check(
-        "embed.model = \"openai\"",
+        "embed.model = \"Open AI\"",
         &[
             "FILE:1:15: embed.model",
-            "    expected one of \"bundled\", \"endpoint\", \"seeded\", \"none\"",
-            "    found the string \"openai\"",
+            "    expected \"bundled\", \"none\", \"endpoint\", \"seeded\", or the name of an installed \
+             model (`recalld model list`)",
+            "    found the string \"Open AI\"",
         ],
     );
     check(

@@ -25,7 +25,8 @@ impl Clock for Stopped {
 
 /// A model that needs no files.
 fn start(choice: Choice, n_threads: usize) -> Queue {
-    super::start(choice, Surroundings { n_threads, clock: Arc::new(Stopped) })
+    let surroundings = Surroundings::bare(n_threads, Arc::new(Stopped));
+    super::start(choice, surroundings)
 }
 
 fn cosine(a: &Vector, b: &Vector) -> f32 {
