@@ -419,6 +419,7 @@ async fn a_crash_in_the_middle_of_a_replay_loses_nothing() {
     assert!(world.index.load(store, Some(world.space)).await.is_err());
     let added = added.lock().unwrap().unwrap();
     let world = world.crash().await;
+    world.index.shared.text.wait_until_open();
     assert!(!world.index.shared.text.needs_rebuild());
     world.load().await;
     world.holds(&[old, added]).await;
@@ -433,6 +434,7 @@ async fn after_a_crash_the_log_is_replayed() {
     let new = world.remember("common new", Some(&axis(2))).await;
     world.forget(forgotten).await;
     let world = world.crash().await;
+    world.index.shared.text.wait_until_open();
     assert!(!world.index.shared.text.needs_rebuild());
     world.load().await;
     world.holds(&[old, new]).await;

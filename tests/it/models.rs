@@ -28,7 +28,7 @@ const FILES: [&str; 5] = [
 ];
 
 /// The directory with ONNX Runtime and the models; `None`, said aloud, where nobody fetched them.
-fn test_models(test: &str) -> Option<PathBuf> {
+pub fn test_models(test: &str) -> Option<PathBuf> {
     let Some(dir) = std::env::var_os("RECALLD_TEST_MODELS") else {
         skip(test, "RECALLD_TEST_MODELS is not set (tests/models/fetch.py DIR fetches them)");
         return None;
@@ -38,6 +38,15 @@ fn test_models(test: &str) -> Option<PathBuf> {
         assert!(dir.join(file).is_file(), "{} is missing", dir.join(file).display());
     }
     Some(dir)
+}
+
+/// Installs a test model in the data directory of a home, with ONNX Runtime beside it.
+pub fn install(home: &Home, models: &Path, from: &str, name: &str) {
+    fs::create_dir_all(home.state()).unwrap();
+    std::os::unix::fs::symlink(models.join("ort"), home.state().join("ort")).unwrap();
+    let from = models.join(from);
+    let output = home.run(&["model", "import", from.to_str().unwrap(), "--name", name]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
 fn places(models: &Path) -> Places {

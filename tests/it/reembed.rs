@@ -7,19 +7,24 @@ use std::fs;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use recalld::clock::SystemClock;
 use recalld::domain::embedding::{Space, cosine};
-use recalld::embed::{Queue, bundled, seeded};
+use recalld::embed::runtime::Places;
+use recalld::embed::{self, Choice, Queue, Surroundings, bundled, seeded};
 use recalld::ports::{Embedder as _, Store as _};
 use recalld::store::{RedbStore, StoreSettings};
 use serde_json::{Value, json};
 
 use crate::daemon::{Agent, Home, eventually};
 use crate::endpoint_server::{Answer, Endpoint, vector};
+use crate::models::{install, test_models};
 
 /// Memories that are embedded anew: enough for several kills on the way.
 const N_MEMORIES: usize = 300;
 /// Memories between two whose vectors are made again to be compared.
 const CHECK_STEP: usize = 6;
+/// A real model that is installed.
+const MINILM: &str = "all-minilm-l6-v2";
 /// What the endpoint of the tests calls its model.
 const ENDPOINT_MODEL: &str = "stand-in";
 /// Coordinates of its vectors.
@@ -81,6 +86,7 @@ async fn unmixed_spaces(home: &Home) -> Vec<Space> {
         let model = match space.model.name.as_str() {
             "seeded" => Some(Queue::start(seeded::identity(0), 1, || Ok(seeded::model(0)))),
             ENDPOINT_MODEL => None,
+            MINILM => Some(installed(home, MINILM)),
             _ => Some(Queue::start(bundled::identity(), 1, bundled::load)),
         };
         let stored = snapshot.scan_vectors(space.id, None, usize::MAX).await.unwrap();
@@ -100,6 +106,19 @@ async fn unmixed_spaces(home: &Home) -> Vec<Space> {
     drop(snapshot);
     store.close();
     spaces
+}
+
+/// A model that is installed there, started here.
+fn installed(home: &Home, name: &str) -> Queue {
+    embed::start(
+        Choice::Installed(name.to_owned()),
+        Surroundings {
+            models_dir: home.state().join("models"),
+            places: Places { dirs: vec![home.state().join("ort")], ..Places::default() },
+            n_threads: 1,
+            clock: Arc::new(SystemClock::new()),
+        },
+    )
 }
 
 /// A question asked while the space is not whole is answered by words, and says so.
@@ -196,6 +215,45 @@ async fn a_model_that_comes_back_half_way_finds_its_old_vectors() {
     let spaces = unmixed_spaces(&home).await;
     assert_eq!((spaces.len(), spaces[0].model.name.as_str()), (1, "seeded"));
     assert_eq!((spaces[0].n_embedded, spaces[0].n_pending), (N_MEMORIES as u64 + 1, 0));
+}
+
+/// From the bundled model to a real one that is installed and back, killed on the way both times.
+#[tokio::test]
+async fn a_store_moves_to_minilm_and_back_across_kills() {
+    let Some(models) = test_models("a_store_moves_to_minilm_and_back_across_kills") else { return };
+    let home = home("bundled");
+    install(&home, &models, "minilm", MINILM);
+    let daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    fill(&agent).await;
+    until_whole(&agent).await;
+    assert!(daemon.stop().await.success());
+    for (model, n_spaces_on_the_way) in [(MINILM, 2), ("bundled", 2)] {
+        switch(&home, model);
+        let daemon = home.serve().await;
+        let agent = home.agent("a").await;
+        let n_done = until_done(&agent, 20).await;
+        expect_words_alone(&agent).await;
+        daemon.kill();
+        let spaces = unmixed_spaces(&home).await;
+        assert_eq!(spaces.len(), n_spaces_on_the_way);
+        assert!(spaces[1].n_embedded >= n_done, "{spaces:?}");
+        let daemon = home.serve().await;
+        let agent = home.agent("a").await;
+        until_whole(&agent).await;
+        let question = json!({ "query": "where does the small cat sleep" });
+        let answer = agent.must("memory_search", question).await;
+        assert!(answer["degraded"].is_null(), "{answer}");
+        assert!(answer["memories"][0]["content"].as_str().unwrap().contains("kitten"), "{answer}");
+        eventually("the old space is removed", async || {
+            status(&agent).await["reembedding"].is_null().then_some(())
+        })
+        .await;
+        assert!(daemon.stop().await.success());
+    }
+    let spaces = unmixed_spaces(&home).await;
+    let newest = spaces.last().unwrap();
+    assert_eq!((newest.n_embedded, newest.n_pending), (N_MEMORIES as u64, 0));
 }
 
 /// The state of a part and the reason for it.
