@@ -5,6 +5,7 @@
 //! are, up to which log entry they reach, which files are its own). Those end with ours, so that no
 //! byte is believed unchecked.
 
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -138,9 +139,12 @@ pub(super) fn size(dir: &Path) -> u64 {
 pub(super) fn empty(dir: &Path) -> io::Result<()> {
     match dir.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => {
-            let entries: Vec<PathBuf> = std::fs::read_dir(dir)?
+            let mut entries: Vec<PathBuf> = std::fs::read_dir(dir)?
                 .map(|entry| Ok(entry?.path()))
                 .collect::<io::Result<_>>()?;
+            // First what names the others: a process that ends on the way leaves nothing that
+            // looks like an index with files missing.
+            entries.sort_by_key(|path| path.file_name() != Some(OsStr::new(META_FILE)));
             return entries.iter().try_for_each(|path| remove(path));
         }
         Ok(_) => std::fs::remove_file(dir)?,
