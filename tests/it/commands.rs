@@ -150,6 +150,7 @@ async fn what_cannot_be_done_says_why_with_an_exit_code() {
         (&["forget"], "by id or by a filter"),
         (&["forget", "01234567", "--tag", "x"], "not both"),
         (&["forget", "01234567", "--query", "x"], "--query"),
+        (&["forget", "--namespace", "user", "--query", "", "--yes"], "--query"),
     ];
     for (arguments, said) in wrong {
         fails(&home, arguments, 64, said);
