@@ -309,7 +309,8 @@ async fn a_damaged_store_is_refused_in_one_clear_error_and_left_as_it_is() {
     for round in 0..16 {
         let mut bytes = whole.clone();
         let range = if round % 4 == 0 { 320 } else { bytes.len() as u64 };
-        let place = usize::try_from(random.below(range)).unwrap();
+        // Most of the file is room that nothing lies in; its first byte is always looked at.
+        let place = if round == 0 { 0 } else { usize::try_from(random.below(range)).unwrap() };
         bytes[place] ^= 1 << random.below(8);
         fs::write(&store, &bytes).unwrap();
         let Some(output) = refused(&home).await else { continue };
