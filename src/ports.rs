@@ -4,6 +4,8 @@
 //! this filter"), never in keys, tables or pages, so that an embedded and a server-based adapter can
 //! stand behind them and pass one list of tests.
 
+mod maintenance;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +25,8 @@ use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
 use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
+
+pub use maintenance::{Asked, JobReport, Maintenance, NotRun};
 
 /// Real time, and the only place it comes from.
 pub trait Clock: Send + Sync {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use futures::FutureExt as _;
 use listenfd::ListenFd;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::background;
 use super::engine::{Engine, EngineSettings};
+use super::jobs;
 use super::notify::Notifier;
 use super::process::{Process, dump};
 use super::reload::{Reach, Reloader};
@@ -19,7 +21,9 @@ use super::signals::{Request, Signals, Stop};
 use super::watchdog::{Pulse, Watchdog};
 use crate::config::{Config, Loaded, Sources};
 use crate::domain::identity::{Access, AgentName};
-use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket};
+use crate::domain::job::Trigger;
+use crate::jobs::Scheduler;
+use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket, Toolset};
 use crate::ports::Meter;
 use crate::telemetry::{Counters, Log};
 use crate::{bridge, cli};
@@ -122,26 +126,42 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     let access = access(config.subscribe());
     let in_force = config.subscribe();
     let settings = limits.subscribe();
-    let service = Arc::clone(&engine.service);
-    let reach = Reach { service, mcp: limits, config, log: Arc::clone(&log) };
+    let stop = CancellationToken::new();
+    let tasks = TaskTracker::new();
+    let scheduler = jobs::scheduler(&engine, &loaded.config, &stop, &tasks).await?;
+    let toolset = toolset(&loaded.config);
+    let reach = Reach {
+        service: Arc::clone(&engine.service),
+        scheduler: scheduler.clone(),
+        mcp: limits,
+        config,
+        log: Arc::clone(&log),
+    };
     let clock = Arc::clone(&engine.clock);
     let reloader = Reloader::new(sources, loaded, reach, Arc::clone(&notifier), clock);
     let accepting = watchdog.pulse("connections");
-    let process = Arc::new(Process { reloader, watchdog: Arc::clone(&watchdog), log, accepting });
+    let process = Arc::new(Process {
+        reloader,
+        watchdog: Arc::clone(&watchdog),
+        log,
+        scheduler: scheduler.clone(),
+        accepting,
+    });
     let server = Server::new(Mcp {
         service: Arc::clone(&engine.service),
         clock: Arc::clone(&engine.clock),
         meter,
         control: process.clone(),
+        maintenance: Arc::new(scheduler.clone()),
+        toolset,
         settings,
         access,
     });
-    let stop = CancellationToken::new();
-    let tasks = TaskTracker::new();
     background::start(&engine, in_force, watchdog.pulse("upkeep"), &stop, &tasks);
     let serving = tokio::spawn(server.clone().serve(socket, stop.clone()));
     let signalled = watchdog.pulse("signals");
     watch_over(&engine, &watchdog, &notifier, &stop, &tasks);
+    run_jobs(&scheduler, watchdog.pulse("jobs"), &tasks);
     tracing::info!(
         socket = place,
         state_dir = %state_dir.display(),
@@ -236,6 +256,18 @@ fn watch_over(
     });
 }
 
+/// The jobs, from now on, under the watchdog's eye.
+fn run_jobs(scheduler: &Scheduler, pulse: Arc<Pulse>, tasks: &TaskTracker) {
+    let scheduler = scheduler.clone();
+    tasks.spawn(async move {
+        let asked = || {
+            let pulse = Arc::clone(&pulse);
+            async move { pulse.answer().await }.boxed()
+        };
+        scheduler.live(asked).await;
+    });
+}
+
 /// Why the daemon stops.
 enum End {
     /// It was asked to.
@@ -299,7 +331,17 @@ impl Daemon {
                 // What is wrong has been told already.
                 Request::Reload => drop(self.process.reloader.reload().await),
                 Request::Report => self.report().await,
-                Request::Maintain => tracing::info!("no maintenance job is configured yet"),
+                Request::Maintain => self.maintain(),
+            }
+        }
+    }
+
+    /// Asks for a run of every job that is switched on.
+    fn maintain(&self) {
+        for (job, begun) in self.process.scheduler.run_all(Trigger::Signal) {
+            match begun {
+                Ok(()) => tracing::info!(%job, "job asked for by a signal"),
+                Err(why) => tracing::info!(%job, reason = %why, "job not begun"),
             }
         }
     }
@@ -361,6 +403,11 @@ pub(super) fn mcp_settings(config: &Config) -> McpSettings {
         calls_max: config.server.calls_in_flight,
         grace: DRAIN,
     }
+}
+
+/// The tools that agents are shown.
+pub(super) const fn toolset(config: &Config) -> Toolset {
+    if config.mcp.has_all_tools { Toolset::Full } else { Toolset::Small }
 }
 
 /// What an agent may do by the configuration in force, or `None` if its token is wrong.

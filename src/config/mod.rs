@@ -15,6 +15,7 @@ mod access;
 mod edit;
 mod endpoint;
 mod entries;
+mod jobs;
 mod settings;
 
 mod paths;
@@ -31,10 +32,11 @@ pub use check::{check_json, render_check};
 pub use edit::{EditError, set_text};
 pub use endpoint::EndpointConfig;
 pub use example::{DEFAULTS, KeyDoc, keys};
+pub use jobs::{JobConfig, JobsConfig};
 pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};
 pub use problem::{Fault, Origin, Place, Problem, Problems};
 pub use settings::{
     BackupConfig, Config, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig, LogConfig,
-    RecallConfig, ServerConfig, StoreConfig,
+    McpConfig, RecallConfig, ServerConfig, StoreConfig,
 };

@@ -9,6 +9,7 @@ use tracing_subscriber::filter::LevelFilter;
 use super::access::AccessRule;
 use super::endpoint::{self, EndpointConfig};
 use super::entries;
+use super::jobs::{self, JobsConfig};
 use super::problem::Problem;
 use super::reader::Reader;
 use crate::domain::decay::DecayPolicy;
@@ -37,6 +38,10 @@ pub struct Config {
     pub forget: ForgetConfig,
     /// `[backup]`
     pub backup: BackupConfig,
+    /// `[jobs]`
+    pub jobs: JobsConfig,
+    /// `[mcp]`
+    pub mcp: McpConfig,
     /// `[server]`
     pub server: ServerConfig,
     /// `[[access.agents]]`, in the order in which they are tried.
@@ -133,6 +138,13 @@ pub struct BackupConfig {
     pub keep: usize,
 }
 
+/// The protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpConfig {
+    /// Whether agents are shown every tool instead of those they need most.
+    pub has_all_tools: bool,
+}
+
 /// The socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
@@ -205,6 +217,11 @@ impl Config {
                 dir: reader.path("backup.dir"),
                 every: reader.duration("backup.every_hours", HOUR, &(0..=8_760)),
                 keep: reader.count("backup.keep", &(1..=1_000)),
+            },
+            jobs: jobs::read(reader),
+            mcp: McpConfig {
+                has_all_tools: reader
+                    .one_of("mcp.toolset", &[("small", false), ("full", true)]),
             },
             server: ServerConfig {
                 socket: reader.path("server.socket"),

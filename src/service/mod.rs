@@ -4,6 +4,8 @@
 //! the ports alone. What is answered about a memory comes from one snapshot a call.
 
 pub mod backup;
+pub mod decay;
+pub mod feedback;
 pub mod forget;
 pub mod get;
 pub mod list;
@@ -12,6 +14,7 @@ pub mod meaning;
 pub mod recall;
 pub mod remember;
 pub mod restore;
+pub mod runs;
 pub mod scope;
 pub mod status;
 pub mod transfer;

@@ -26,6 +26,7 @@ mod forget;
 mod full;
 mod hub;
 mod inspector;
+mod jobs;
 mod kill;
 mod lifecycle;
 mod logs;

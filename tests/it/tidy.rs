@@ -13,6 +13,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("index", &["domain", "ports"]),
     ("embed", &["domain", "ports"]),
     ("service", &["domain", "ports"]),
+    ("jobs", &["domain", "ports", "service"]),
     ("mcp", &["domain", "ports", "service"]),
     ("bridge", &["domain", "mcp"]),
     ("cli", &["domain", "ports", "clock", "mcp"]),

@@ -1,0 +1,424 @@
+//! The scheduler: looks at what is due, and lets one job run at a time.
+//!
+//! It keeps the state of each job as the store has it. What is due is decided anew at each look, from
+//! that state, the schedule in force and the clock, so nothing depends on when it was looked at last.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::Job;
+use super::heartbeat::{BEAT, Heartbeat};
+use super::run::{Ask, Progress};
+use crate::domain::job::{JobName, JobState, Outcome, Run, Trigger};
+use crate::domain::limits::{CLOCK_STEP_MIN, JOB_ANSWER_WAIT, JOB_LOOK_EVERY, JOB_RUNS_TOLD};
+use crate::domain::schedule::{
+    Look, Schedule, View, catch_up_delay, disabled, due_again, due_at_start,
+    failed_by_end_of_process, look, skipped,
+};
+use crate::ports::{Asked, Clock, JobReport, Ledger, Maintenance, NotRun, StoreError};
+
+/// What a scheduler is made of.
+pub struct Parts {
+    /// The jobs, in the order in which they run when all are asked for.
+    pub jobs: Vec<Arc<dyn Job>>,
+    /// Where their states and runs are kept.
+    pub ledger: Arc<dyn Ledger>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Names this process, as no other does: a run left open under another name is a dead one's.
+    pub lease: String,
+    /// A number of this store, for delays that differ between machines and never change.
+    pub seed: u64,
+    /// When the jobs run.
+    pub settings: JobsSettings,
+    /// Ends it.
+    pub stop: CancellationToken,
+    /// What it spawns.
+    pub tasks: TaskTracker,
+}
+
+/// When the jobs run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobsSettings {
+    /// Least time from the start to a run that was missed.
+    pub catch_up_after: Duration,
+    /// The timetable of each job; one without runs only when it is asked for, without a deadline.
+    pub timetables: BTreeMap<JobName, Timetable>,
+}
+
+/// When one job runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timetable {
+    /// `None`: only when it is asked for.
+    pub schedule: Option<Schedule>,
+    /// Time after which a run is told to end.
+    pub max_runtime: Duration,
+}
+
+/// Runs the jobs. Clones are the same scheduler.
+#[derive(Clone)]
+pub struct Scheduler(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) jobs: Vec<Arc<dyn Job>>,
+    pub(super) ledger: Arc<dyn Ledger>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) lease: String,
+    seed: u64,
+    started_at: Timestamp,
+    settings: RwLock<Arc<JobsSettings>>,
+    board: Mutex<Board>,
+    /// The one turn that all jobs share.
+    pub(super) turn: Semaphore,
+    woken: Arc<Notify>,
+    pub(super) stop: CancellationToken,
+    pub(super) tasks: TaskTracker,
+}
+
+/// Everything that is known of the jobs.
+#[derive(Default)]
+pub(super) struct Board {
+    /// Whether the states have been read.
+    is_open: bool,
+    /// Why the store could not be asked the last time.
+    pub(super) trouble: Option<(Timestamp, String)>,
+    /// Wall clock and monotonic time of the last look.
+    seen: Option<(Timestamp, Duration)>,
+    pub(super) entries: BTreeMap<JobName, Entry>,
+}
+
+/// One job.
+pub(super) struct Entry {
+    pub(super) state: JobState,
+    pub(super) active: Option<Active>,
+    /// The schedule that `state.next_due_at` follows.
+    planned: Option<Schedule>,
+    /// Not before then, since the store refused to begin a run.
+    pub(super) not_before: Option<Timestamp>,
+}
+
+/// What a job is doing.
+pub(super) enum Active {
+    /// It begins when another job has ended.
+    Waiting(Timestamp),
+    /// It runs.
+    Running(Run),
+}
+
+impl Scheduler {
+    /// A scheduler that has done nothing yet.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { jobs, ledger, clock, lease, seed, settings, stop, tasks } = parts;
+        let entry = |job: &Arc<dyn Job>| {
+            let state = JobState::new(job.name());
+            (job.name(), Entry { state, active: None, planned: None, not_before: None })
+        };
+        let entries = jobs.iter().map(entry).collect();
+        Self(Arc::new(Inner {
+            started_at: clock.now(),
+            settings: RwLock::new(Arc::new(settings)),
+            board: Mutex::new(Board { entries, ..Board::default() }),
+            turn: Semaphore::new(1),
+            woken: Arc::default(),
+            jobs,
+            ledger,
+            clock,
+            lease,
+            seed,
+            stop,
+            tasks,
+        }))
+    }
+
+    /// Runs what is due until it is told to stop. `asked` is awaited between two looks and may end
+    /// whenever it wants: whoever watches over the daemon sees that this loop goes round.
+    pub async fn live(&self, asked: impl Fn() -> BoxFuture<'static, ()>) {
+        let inner = &self.0;
+        let heartbeat = Heartbeat::start(BEAT, Arc::clone(&inner.woken)).await;
+        if let Err(error) = &heartbeat {
+            tracing::warn!(%error, "no heartbeat, jobs start up to 30 s late");
+        }
+        loop {
+            let wait = self.look().await;
+            tokio::select! {
+                () = inner.stop.cancelled() => break,
+                () = inner.woken() => {}
+                () = asked() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+        if let Ok(heartbeat) = heartbeat
+            && let Err(error) = heartbeat.stop().await
+        {
+            tracing::debug!(%error, "heartbeat not stopped");
+        }
+    }
+
+    /// Starts what is due and tells how long there is nothing more to do.
+    pub(super) async fn look(&self) -> Duration {
+        let inner = &self.0;
+        let now = inner.clock.now();
+        if let Err(error) = inner.keep_up(now).await {
+            inner.note_trouble(now, &error);
+            return JOB_LOOK_EVERY;
+        }
+        let mut next = now.checked_add(JOB_LOOK_EVERY).unwrap_or(now);
+        for job in &inner.jobs {
+            match inner.decide(job.name(), now) {
+                Look::Idle => {}
+                Look::Wait(at) => next = next.min(at),
+                Look::Skip(why) => inner.skip(job.name(), why, now).await,
+                Look::Run { trigger, scheduled_at } => {
+                    let ask = Ask { trigger, is_dry_run: false, scheduled_at: Some(scheduled_at) };
+                    match self.begin(job.name(), ask) {
+                        Ok(_) => {}
+                        Err(NotRun::Active { how, .. }) => inner.skip(job.name(), how, now).await,
+                        Err(error) => tracing::debug!(job = %job.name(), %error, "job not begun"),
+                    }
+                }
+            }
+        }
+        Duration::try_from(next.duration_since(now)).unwrap_or_default()
+    }
+
+    /// Puts another timetable in force. A job that is running ends as it began; one whose schedule is
+    /// new is next due by that.
+    pub fn reconfigure(&self, settings: JobsSettings) {
+        *self.0.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        self.0.woken.notify_one();
+    }
+
+    /// Asks for a run of every job that runs by itself; tells of each what became of that.
+    pub fn run_all(&self, trigger: Trigger) -> Vec<(JobName, Result<(), NotRun>)> {
+        let settings = self.0.settings();
+        let enabled = self.0.jobs.iter().map(|job| job.name()).filter(|job| {
+            settings.timetables.get(job).is_some_and(|timetable| timetable.schedule.is_some())
+        });
+        let ask = Ask { trigger, is_dry_run: false, scheduled_at: None };
+        enabled.map(|job| (job, self.begin(job, ask).map(drop))).collect()
+    }
+
+    /// Begins a run as soon as it is its turn, unless one of this job is under way.
+    pub(super) fn begin(
+        &self,
+        name: JobName,
+        ask: Ask,
+    ) -> Result<watch::Receiver<Progress>, NotRun> {
+        let inner = &self.0;
+        if inner.stop.is_cancelled() {
+            return Err(NotRun::Stopping);
+        }
+        let job = inner.jobs.iter().find(|job| job.name() == name).ok_or(NotRun::Unknown(name))?;
+        let mut board = inner.board();
+        let entry = board.entries.get_mut(&name).ok_or(NotRun::Unknown(name))?;
+        if let Some(active) = &entry.active {
+            return Err(NotRun::Active { job: name, how: active.to_string() });
+        }
+        entry.active = Some(Active::Waiting(inner.clock.now()));
+        drop(board);
+        let (progress, watching) = watch::channel(Progress::Waits);
+        let (inner, job) = (Arc::clone(inner), Arc::clone(job));
+        self.0.tasks.spawn(async move { inner.carry_out(job, ask, progress).await });
+        Ok(watching)
+    }
+}
+
+impl Inner {
+    pub(super) fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn settings(&self) -> Arc<JobsSettings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Wakes the loop.
+    pub(super) fn wake(&self) {
+        self.woken.notify_one();
+    }
+
+    /// Waits until the loop is to look.
+    pub(super) async fn woken(&self) {
+        self.woken.notified().await;
+    }
+
+    pub(super) fn note_trouble(&self, now: Timestamp, error: &StoreError) {
+        let reason = error.to_string();
+        let mut board = self.board();
+        if board.trouble.as_ref().is_none_or(|(_, known)| *known != reason) {
+            tracing::warn!(error = reason, "jobs wait for the store");
+            board.trouble = Some((now, reason));
+        }
+    }
+
+    /// Reads the states if that has not been done, and brings them in line with the clock and the
+    /// timetables.
+    async fn keep_up(&self, now: Timestamp) -> Result<(), StoreError> {
+        let is_open = self.board().is_open;
+        if !is_open {
+            self.open(now).await?;
+        }
+        let has_stepped = self.has_stepped(now);
+        let settings = self.settings();
+        for name in self.jobs.iter().map(|job| job.name()) {
+            let schedule = settings.timetables.get(&name).and_then(|own| own.schedule.as_ref());
+            let replanned = {
+                let mut board = self.board();
+                let Some(entry) = board.entries.get_mut(&name) else { continue };
+                let is_new = entry.planned.as_ref() != schedule;
+                let old = entry.state.clone();
+                entry.state = match schedule {
+                    None => disabled(old.clone()),
+                    Some(schedule) if !is_open || has_stepped => {
+                        due_at_start(schedule, old.clone(), now)
+                    }
+                    Some(schedule) if is_new => {
+                        JobState { next_due_at: due_again(schedule, &old, now), ..old.clone() }
+                    }
+                    Some(_) => old.clone(),
+                };
+                entry.planned = schedule.cloned();
+                let result = (entry.state != old).then(|| entry.state.clone());
+                drop(board);
+                result
+            };
+            if let Some(state) = replanned {
+                self.ledger.save_job_state(state).await?;
+            }
+        }
+        if !is_open {
+            let mut board = self.board();
+            board.is_open = true;
+            drop(board);
+            self.tell_timetable(now);
+        }
+        self.board().trouble = None;
+        Ok(())
+    }
+
+    /// Reads the states. Runs that are open were left so by a process that is gone.
+    async fn open(&self, now: Timestamp) -> Result<(), StoreError> {
+        let left: Vec<JobState> = self.ledger.job_states().await?;
+        let n_items = self.ledger.interrupt_open_runs(now).await?;
+        if n_items > 0 {
+            tracing::warn!(n_items, "runs were cut off by the end of the daemon");
+        }
+        for mut state in self.ledger.job_states().await? {
+            let was_running = left.iter().any(|old| old.job == state.job && old.running.is_some());
+            if was_running && state.last_outcome == Some(Outcome::Interrupted) {
+                state = failed_by_end_of_process(state, now);
+                self.ledger.save_job_state(state.clone()).await?;
+            }
+            let mut board = self.board();
+            if let Some(entry) = board.entries.get_mut(&state.job) {
+                entry.state = state;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the wall clock went another way than time since the last look.
+    fn has_stepped(&self, now: Timestamp) -> bool {
+        let passed = self.clock.monotonic();
+        let Some((then, passed_then)) = self.board().seen.replace((now, passed)) else {
+            return false;
+        };
+        let on_clock = now.duration_since(then);
+        let elapsed = SignedDuration::try_from(passed.saturating_sub(passed_then));
+        let step = on_clock.saturating_sub(elapsed.unwrap_or_default());
+        let has_stepped = step.unsigned_abs() >= CLOCK_STEP_MIN;
+        if has_stepped {
+            // A machine that slept looks the same: the monotonic clock stands still meanwhile.
+            tracing::info!(seconds = step.as_secs_f64(), "the clock was set, or the machine slept");
+        }
+        has_stepped
+    }
+
+    fn tell_timetable(&self, now: Timestamp) {
+        for (job, timetable) in &self.settings().timetables {
+            let Some(schedule) = &timetable.schedule else { continue };
+            let runs: Vec<String> =
+                schedule.upcoming(now, JOB_RUNS_TOLD).iter().map(ToString::to_string).collect();
+            tracing::info!(%job, schedule = schedule.line(), next = runs.join(", "), "job scheduled");
+        }
+    }
+
+    fn decide(&self, name: JobName, now: Timestamp) -> Look {
+        let delay = catch_up_delay(self.settings().catch_up_after, self.seed, name);
+        let catch_up_at = self.started_at.checked_add(delay).unwrap_or(self.started_at);
+        let view = View { now, started_at: self.started_at, catch_up_at };
+        let board = self.board();
+        let Some(entry) = board.entries.get(&name) else { return Look::Idle };
+        // What comes due while it waits for its turn is served by the run that it waits for.
+        if matches!(entry.active, Some(Active::Waiting(_))) {
+            return Look::Idle;
+        }
+        match entry.not_before.filter(|at| *at > now) {
+            Some(at) => Look::Wait(at),
+            None => look(&entry.state, view),
+        }
+    }
+
+    /// Passes over what is due now, and says why.
+    pub(super) async fn skip(&self, name: JobName, why: String, now: Timestamp) {
+        tracing::info!(job = %name, reason = why, "job skipped");
+        self.change(name, |state, schedule| match schedule {
+            Some(schedule) => skipped(schedule, state, why, now),
+            None => state,
+        })
+        .await;
+    }
+
+    /// Changes the state of a job here and in the store.
+    pub(super) async fn change(
+        &self,
+        name: JobName,
+        change: impl FnOnce(JobState, Option<&Schedule>) -> JobState,
+    ) {
+        let changed = {
+            let mut board = self.board();
+            let Some(entry) = board.entries.get_mut(&name) else { return };
+            let state = change(entry.state.clone(), entry.planned.as_ref());
+            let is_same = entry.state == state;
+            entry.state = state.clone();
+            drop(board);
+            (!is_same).then_some(state)
+        };
+        if let Some(state) = changed
+            && let Err(error) = self.ledger.save_job_state(state).await
+        {
+            self.note_trouble(self.clock.now(), &error);
+        }
+    }
+}
+
+impl Maintenance for Scheduler {
+    fn jobs(&self) -> Vec<JobReport> {
+        self.0.reports()
+    }
+
+    fn run(
+        &self,
+        job: JobName,
+        trigger: Trigger,
+        is_dry_run: bool,
+    ) -> BoxFuture<'_, Result<Asked, NotRun>> {
+        Box::pin(async move {
+            let ask = Ask { trigger, is_dry_run, scheduled_at: None };
+            let mut watching = self.begin(job, ask)?;
+            let over = watching.wait_for(Progress::is_over);
+            // Past the wait the answer is how far it has come.
+            let in_time = tokio::time::timeout(JOB_ANSWER_WAIT, over).await.is_ok();
+            tracing::trace!(in_time, "answer of a run");
+            let progress = watching.borrow().clone();
+            progress.answer()
+        })
+    }
+}
