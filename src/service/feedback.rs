@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::{Service, ServiceError};
-use crate::domain::change::{Patch, Revise, Revised, UsageNote};
-use crate::domain::decay::{Use, Verdict, reinforced};
+use crate::domain::change::{Patch, Revise, Revised};
+use crate::domain::decay::{Use, Verdict};
 use crate::domain::identity::Caller;
 use crate::domain::limits::GET_IDS_MAX;
 use crate::domain::memory::{Memory, Status};
@@ -84,11 +84,8 @@ impl Service {
                 return Ok((memory, strength));
             }
         };
-        let mut current = memory.clone();
-        current.usage = self.usage.pending(memory.id, memory.usage);
-        let anchor = reinforced(self.strength(&current, now), how, now);
-        self.note(UsageNote { id: memory.id, at: now, recalls: 0, anchor: Some(anchor) });
-        Ok((memory, anchor.value))
+        let strength = self.reinforce(&memory, how, 0, now);
+        Ok((memory, strength))
     }
 
     /// The memory, no longer valid from now on; one that is not current anyhow stays as it is.

@@ -72,7 +72,10 @@ impl Schedule {
         }
         let parser =
             CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
-        let cron = parser.parse(line).map_err(|error| ScheduleError::Line(reason(&error)))?;
+        let cron = parser.parse(line).map_err(|error| {
+            let place = field_at_fault(&parser, line).unwrap_or_default();
+            ScheduleError::Line(format!("{place}{}", reason(&error)))
+        })?;
         let schedule = Self { line: line.to_owned(), cron, zone: zone.clone() };
         if schedule.comes_due() { Ok(schedule) } else { Err(ScheduleError::Never) }
     }
@@ -124,6 +127,24 @@ impl fmt::Debug for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Schedule({:?} in {:?})", self.line, self.zone)
     }
+}
+
+/// The fields of a line of six.
+const FIELDS: [&str; 6] = ["second", "minute", "hour", "day", "month", "day of the week"];
+
+/// The field that cannot be read, since croner does not always say which: `hour 24: `.
+fn field_at_fault(parser: &CronParser, line: &str) -> Option<String> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let names = FIELDS.get(FIELDS.len().checked_sub(fields.len())?..)?;
+    let is_wrong = |at: usize, field: &str| {
+        let mut alone = vec!["*"; fields.len()];
+        if let Some(place) = alone.get_mut(at) {
+            *place = field;
+        }
+        parser.parse(&alone.join(" ")).is_err()
+    };
+    let (at, field) = fields.iter().enumerate().find(|(at, field)| is_wrong(*at, field))?;
+    Some(format!("{} {field}: ", names.get(at)?))
 }
 
 /// What croner has to say, without the names of its types.

@@ -56,16 +56,17 @@ pub fn look(state: &JobState, view: View) -> Look {
             None => Look::Wait(until),
         };
     }
-    let Some(due) = was_interrupted(state).or(state.next_due_at) else { return Look::Idle };
+    let interrupted = was_interrupted(state);
+    let Some(due) = interrupted.or(state.next_due_at) else { return Look::Idle };
     if due > now {
         return Look::Wait(due);
     }
-    if due < started_at && now < catch_up_at {
+    let is_missed = interrupted.is_some() || due < started_at;
+    if is_missed && now < catch_up_at {
         return Look::Wait(catch_up_at);
     }
     let is_late = now.duration_since(due) > signed(JOB_LATE_AFTER);
-    let is_missed = is_late || due < started_at;
-    let trigger = if is_missed { Trigger::CatchUp } else { Trigger::Timer };
+    let trigger = if is_missed || is_late { Trigger::CatchUp } else { Trigger::Timer };
     Look::Run { trigger, scheduled_at: due }
 }
 

@@ -71,28 +71,31 @@ async fn a_run_whose_time_is_over_ends_with_what_it_has() {
     assert_eq!(desk.state().await.n_failures, 0);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_run_that_does_not_hear_is_cut_off() {
     let desk = Desk::with(settings(&[JobName::Decay], "0 4 * * *", Duration::from_mins(2)));
     desk.look().await;
     desk.decay.will([Act::Deaf]);
     desk.begin(JobName::Decay).await;
+    tokio::time::pause();
     desk.ended().await;
     let why = failed(desk.runs().await[0].outcome.clone());
     assert!(why.contains("did not end when its time of 120 s was over"), "{why}");
     assert!(desk.ask(JobName::Decay).await.is_ok(), "the job can run again");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_stop_waits_for_the_page_and_leaves_the_run_to_the_next_start() {
     for act in [Act::Wait, Act::Deaf] {
         let desk = Desk::new();
         desk.look().await;
         desk.decay.will([act]);
         desk.begin(JobName::Decay).await;
+        tokio::time::pause();
         desk.stop.cancel();
         desk.tasks.close();
         desk.tasks.wait().await;
+        tokio::time::resume();
         assert_eq!(desk.runs().await[0].outcome, Some(Outcome::Interrupted), "{act:?}");
         let refused = desk.scheduler.run(JobName::Decay, Trigger::Owner, false).await;
         assert_eq!(refused, Err(NotRun::Stopping));
@@ -131,12 +134,13 @@ async fn a_store_without_room_postpones_a_run_and_loses_none() {
     assert_eq!(desk.state().await.next_due_at, Some(at("2026-12-03T04:00:00Z")));
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn the_end_of_a_run_is_noted_as_soon_as_there_is_room_again() {
     let desk = Desk::new();
     desk.look().await;
     desk.decay.will([Act::Wait]);
     desk.begin(JobName::Decay).await;
+    tokio::time::pause();
     desk.ledger.refuses.store(true, Ordering::SeqCst);
     desk.decay.gate.add_permits(1);
     for _ in 0..5 {
