@@ -96,7 +96,9 @@ impl Partial {
             StoreError::Damaged(_)
             | StoreError::Busy
             | StoreError::Closed
-            | StoreError::SupersedesMissing(_) => error.into(),
+            | StoreError::SupersedesMissing(_)
+            | StoreError::BadLink(_)
+            | StoreError::RunClosed(_) => error.into(),
         }
     }
 
