@@ -81,6 +81,7 @@ async fn a_run_that_does_not_hear_is_cut_off() {
     desk.ended().await;
     let why = failed(desk.runs().await[0].outcome.clone());
     assert!(why.contains("did not end when its time of 120 s was over"), "{why}");
+    tokio::time::resume();
     assert!(desk.ask(JobName::Decay).await.is_ok(), "the job can run again");
 }
 
@@ -152,6 +153,7 @@ async fn the_end_of_a_run_is_noted_as_soon_as_there_is_room_again() {
     desk.ledger.refuses.store(false, Ordering::SeqCst);
     desk.ended().await;
     assert_eq!(desk.runs().await[0].outcome, Some(Outcome::Done));
+    tokio::time::resume();
     assert!(desk.ask(JobName::Decay).await.is_ok());
 }
 
