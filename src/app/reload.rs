@@ -276,7 +276,8 @@ mod tests {
         } else if let Ok(number) = default.parse::<f64>() {
             others.push(format!("{:?}", number / 2.0));
         }
-        let texts = ["/other", "none", "json", "debug", "http://127.0.0.1:9/v1", "0 5 * * *", "full"];
+        let texts =
+            ["/other", "none", "json", "debug", "http://127.0.0.1:9/v1", "0 5 * * *", "full"];
         others.extend(texts.map(|text| format!("{text:?}")));
         others.extend(
             ["true", "false", "[7]", "[{ name = \"*\", read = [], write = [] }]"]

@@ -116,6 +116,42 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     let Some(engine) = open(&start, Arc::clone(&meter), &mut signals).await? else {
         return Ok(ExitCode::SUCCESS);
     };
+    let Running { daemon, serving, stop, tasks } = bring_up(start, engine, meter).await?;
+    let ended = daemon.live(&mut signals).await;
+    daemon.notifier.stopping();
+    stop.cancel();
+    tasks.close();
+    if let End::AtOnce = ended {
+        return Ok(ExitCode::FAILURE);
+    }
+    let closing = shut_down(&daemon.engine, serving, &tasks);
+    tokio::select! {
+        () = daemon.notifier.extending(closing) => {}
+        again = signals.stop() => {
+            tracing::warn!(signal = again.signal, "stopping at once");
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    match ended {
+        End::Fault(reason) => Err(anyhow::anyhow!("the store failed: {reason}")),
+        End::InOrder | End::AtOnce => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// A daemon that is ready, and what ends it.
+struct Running {
+    daemon: Daemon,
+    serving: tokio::task::JoinHandle<()>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Wires everything around an open store and starts it.
+async fn bring_up(
+    start: Start,
+    engine: Arc<Engine>,
+    meter: Arc<dyn Meter>,
+) -> anyhow::Result<Running> {
     let Start { sources, loaded, mut inherited, notifier, log } = start;
     let socket = socket(&mut inherited, &loaded)?;
     let place = socket.path().display().to_string();
@@ -170,25 +206,7 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     );
     notifier.ready();
     let daemon = Daemon { engine, server, process, notifier, signalled, state_dir };
-    let ended = daemon.live(&mut signals).await;
-    daemon.notifier.stopping();
-    stop.cancel();
-    tasks.close();
-    if let End::AtOnce = ended {
-        return Ok(ExitCode::FAILURE);
-    }
-    let closing = shut_down(&daemon.engine, serving, &tasks);
-    tokio::select! {
-        () = daemon.notifier.extending(closing) => {}
-        again = signals.stop() => {
-            tracing::warn!(signal = again.signal, "stopping at once");
-            return Ok(ExitCode::FAILURE);
-        }
-    }
-    match ended {
-        End::Fault(reason) => Err(anyhow::anyhow!("the store failed: {reason}")),
-        End::InOrder | End::AtOnce => Ok(ExitCode::SUCCESS),
-    }
+    Ok(Running { daemon, serving, stop, tasks })
 }
 
 /// Opens the store; `None` if a signal to stop came first. Nothing is acknowledged yet, so there is

@@ -37,6 +37,6 @@ pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};
 pub use problem::{Fault, Origin, Place, Problem, Problems};
 pub use settings::{
-    BackupConfig, Config, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig, LogConfig,
-    McpConfig, RecallConfig, ServerConfig, StoreConfig,
+    BackupConfig, Config, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig, LogConfig, McpConfig,
+    RecallConfig, ServerConfig, StoreConfig,
 };

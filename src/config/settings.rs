@@ -220,8 +220,7 @@ impl Config {
             },
             jobs: jobs::read(reader),
             mcp: McpConfig {
-                has_all_tools: reader
-                    .one_of("mcp.toolset", &[("small", false), ("full", true)]),
+                has_all_tools: reader.one_of("mcp.toolset", &[("small", false), ("full", true)]),
             },
             server: ServerConfig {
                 socket: reader.path("server.socket"),

@@ -15,7 +15,9 @@ use tokio_util::sync::CancellationToken;
 use super::scheduler::{Active, Inner};
 use super::{Job, JobError, RunContext, RunReport};
 use crate::domain::job::{JobName, NewRun, Outcome, Run, Trigger};
-use crate::domain::limits::{JOB_DEADLINE_WAIT, JOB_RETRY, JOB_STOP_WAIT, RUN_CHANGES_COUNTED_MAX};
+use crate::domain::limits::{
+    JOB_DEADLINE_WAIT, JOB_RETRY, JOB_STOP_WAIT, RUN_CHANGES_COUNTED_MAX, RUNS_KEPT,
+};
 use crate::domain::schedule::{launched, paused};
 use crate::ports::{Asked, NotRun};
 
@@ -89,10 +91,11 @@ impl Inner {
             turn = self.turn.acquire() => turn.ok(),
             () = self.stop.cancelled() => None,
         };
-        let end = match turn {
-            Some(_turn) => self.run(&job, ask, &progress).await,
+        let end = match &turn {
+            Some(_) => self.run(&job, ask, &progress).await,
             None => Progress::Refused(NotRun::Stopping),
         };
+        drop(turn);
         if let Some(entry) = self.board().entries.get_mut(&name) {
             entry.active = None;
         }
@@ -124,6 +127,9 @@ impl Inner {
         let End { outcome, n_changed, report } = end;
         if !run.is_dry_run {
             self.settle(name, &outcome, at).await;
+        }
+        if let Err(error) = self.ledger.trim_runs(RUNS_KEPT).await {
+            tracing::debug!(%error, "old runs not dropped yet");
         }
         Progress::Ended(Run {
             finished_at: Some(at),
@@ -209,7 +215,8 @@ impl Inner {
             Ok(_) => self.judge(run, ended, told).await,
             Err(_) if told == Told::Stop => self.cut_off(run, Outcome::Interrupted).await,
             Err(_) => {
-                let why = format!("it did not end when its time of {} s was over", max_runtime.as_secs());
+                let why =
+                    format!("it did not end when its time of {} s was over", max_runtime.as_secs());
                 self.cut_off(run, Outcome::Failed(why)).await
             }
         }

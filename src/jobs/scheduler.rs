@@ -360,10 +360,12 @@ impl Inner {
         if matches!(entry.active, Some(Active::Waiting(_))) {
             return Look::Idle;
         }
-        match entry.not_before.filter(|at| *at > now) {
+        let looked = match entry.not_before.filter(|at| *at > now) {
             Some(at) => Look::Wait(at),
             None => look(&entry.state, view),
-        }
+        };
+        drop(board);
+        looked
     }
 
     /// Passes over what is due now, and says why.

@@ -30,7 +30,10 @@ impl Service {
     ///
     /// # Errors
     /// Whatever the store says.
-    pub async fn note_strengths(&self, strengths: Vec<(MemoryId, f64)>) -> Result<(), ServiceError> {
+    pub async fn note_strengths(
+        &self,
+        strengths: Vec<(MemoryId, f64)>,
+    ) -> Result<(), ServiceError> {
         Ok(self.store.note_strengths(strengths).await?)
     }
 

@@ -44,7 +44,8 @@ async fn a_person_runs_a_job_reads_its_report_and_undoes_it() {
     let printed = prints(&home, &["jobs", "list"]);
     assert!(printed.contains("decay") && printed.contains("03:30:00+00:00"), "{printed}");
     let tried: Value =
-        serde_json::from_str(&prints(&home, &["--json", "jobs", "run", "decay", "--dry-run"])).unwrap();
+        serde_json::from_str(&prints(&home, &["--json", "jobs", "run", "decay", "--dry-run"]))
+            .unwrap();
     assert_eq!((&tried["outcome"], &tried["dry_run"]), (&json!("done"), &json!(true)), "{tried}");
     let ran: Value =
         serde_json::from_str(&prints(&home, &["--json", "jobs", "run", "decay"])).unwrap();
@@ -92,7 +93,10 @@ async fn usr2_runs_the_jobs_and_the_timer_does_too() {
     daemon.signal(Signal::USR2);
     eventually("a run by the signal", async || {
         let list = list(&owner).await;
-        runs(&list).iter().any(|run| run["trigger"] == "signal" && run["outcome"] == "done").then_some(())
+        runs(&list)
+            .iter()
+            .any(|run| run["trigger"] == "signal" && run["outcome"] == "done")
+            .then_some(())
     })
     .await;
     let status = owner.must("memory_status", json!({})).await;

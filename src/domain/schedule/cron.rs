@@ -73,7 +73,7 @@ impl Schedule {
         let parser =
             CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
         let cron = parser.parse(line).map_err(|error| {
-            let place = field_at_fault(&parser, line).unwrap_or_default();
+            let place = field_at_fault(parser, line).unwrap_or_default();
             ScheduleError::Line(format!("{place}{}", reason(&error)))
         })?;
         let schedule = Self { line: line.to_owned(), cron, zone: zone.clone() };
@@ -133,7 +133,7 @@ impl fmt::Debug for Schedule {
 const FIELDS: [&str; 6] = ["second", "minute", "hour", "day", "month", "day of the week"];
 
 /// The field that cannot be read, since croner does not always say which: `hour 24: `.
-fn field_at_fault(parser: &CronParser, line: &str) -> Option<String> {
+fn field_at_fault(parser: CronParser, line: &str) -> Option<String> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let names = FIELDS.get(FIELDS.len().checked_sub(fields.len())?..)?;
     let is_wrong = |at: usize, field: &str| {

@@ -160,8 +160,7 @@ async fn strengths_are_those_of_the_formula_however_often_the_job_ran() {
     for (memory, (id, noted)) in snapshot.scan(None, 100).await.unwrap().iter().zip(right) {
         assert_eq!(memory.id, id);
         let anchor = Anchor { value: memory.importance, at: began };
-        let expected =
-            policy.strength(anchor, memory.kind, memory.importance, memory.pinned, now);
+        let expected = policy.strength(anchor, memory.kind, memory.importance, memory.pinned, now);
         assert!((noted - expected).abs() < 1e-9, "{}: {noted} {expected}", memory.content);
         let is_kept = memory.pinned || memory.importance >= 1.0;
         assert_eq!(is_kept, noted >= memory.importance, "{}: {noted}", memory.content);
@@ -192,17 +191,18 @@ async fn the_job_changes_no_memory_and_reports_how_strengths_lie() {
 #[tokio::test]
 async fn a_try_notes_nothing_and_a_stop_ends_it_between_two_pages() {
     let home = Home::new();
-    for page in 0..(JOB_PAGE / 100 + 1) {
-        let drafts = (0..100).map(|n| Draft {
-            content: format!("Memory {page}.{n}"),
-            ..Draft::default()
-        });
+    for page in 0..=JOB_PAGE / 100 {
+        let drafts =
+            (0..100).map(|n| Draft { content: format!("Memory {page}.{n}"), ..Draft::default() });
         home.store(drafts.collect()).await;
     }
     let noted = home.noted().await;
     home.clock.advance(Duration::from_hours(24 * 30));
     let report = home.run(true, &CancellationToken::new()).await;
-    assert_eq!((report.outcome, &report.report["n_memories"]), (Outcome::Done, &(JOB_PAGE + 100).into()));
+    assert_eq!(
+        (report.outcome, &report.report["n_memories"]),
+        (Outcome::Done, &(JOB_PAGE + 100).into())
+    );
     assert_eq!(home.noted().await, noted);
     let stop = CancellationToken::new();
     stop.cancel();

@@ -44,7 +44,10 @@ async fn after_three_days_down_each_job_runs_once_within_five_minutes() {
     }
     assert_eq!((desk.decay.n_runs(), desk.archive.n_runs()), (1, 1));
     let run = desk.runs().await.pop().unwrap();
-    assert_eq!((run.trigger, run.scheduled_at), (Trigger::CatchUp, Some(at("2026-12-03T04:00:00Z"))));
+    assert_eq!(
+        (run.trigger, run.scheduled_at),
+        (Trigger::CatchUp, Some(at("2026-12-03T04:00:00Z")))
+    );
     assert!(run.started_at >= started + super::fixture::DELAY, "{run:?}");
     assert_eq!(desk.state().await.next_due_at, Some(at("2026-12-06T04:00:00Z")));
 }

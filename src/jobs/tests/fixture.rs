@@ -138,10 +138,7 @@ impl Ledger for Moody {
         self.store.save_job_state(state)
     }
 
-    fn begin_run(
-        &self,
-        new: NewRun,
-    ) -> BoxFuture<'_, Result<Result<Run, Running>, StoreError>> {
+    fn begin_run(&self, new: NewRun) -> BoxFuture<'_, Result<Result<Run, Running>, StoreError>> {
         Box::pin(async move {
             self.check()?;
             self.store.begin_run(new).await
@@ -292,7 +289,7 @@ impl Desk {
     pub(super) async fn ask(&self, job: JobName) -> Result<Run, NotRun> {
         match self.scheduler.run(job, Trigger::Owner, false).await? {
             Asked::Ended(run) => Ok(run),
-            other => panic!("{other:?}"),
+            early @ (Asked::Begun(_) | Asked::Waits) => panic!("{early:?}"),
         }
     }
 
@@ -307,7 +304,9 @@ impl Desk {
         let begun = watching.wait_for(|progress| !matches!(progress, Progress::Waits)).await;
         match begun.unwrap().clone() {
             Progress::Begun(run) => run,
-            other => panic!("{other:?}"),
+            late @ (Progress::Waits | Progress::Ended(_) | Progress::Refused(_)) => {
+                panic!("{late:?}")
+            }
         }
     }
 

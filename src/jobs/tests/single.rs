@@ -16,7 +16,10 @@ async fn who_asks_for_a_job_that_runs_is_told_so() {
         let refused = desk.scheduler.run(JobName::Decay, trigger, true).await.unwrap_err();
         let told = refused.to_string();
         assert!(matches!(refused, NotRun::Active { .. }));
-        assert!(told.contains(&format!("as run {}", run.id)) && told.contains("12:00:00Z"), "{told}");
+        assert!(
+            told.contains(&format!("as run {}", run.id)) && told.contains("12:00:00Z"),
+            "{told}"
+        );
     }
     desk.decay.gate.add_permits(1);
     desk.ended().await;
@@ -58,7 +61,8 @@ async fn jobs_take_turns() {
     desk.decay.will([Act::Wait]);
     desk.begin(JobName::Decay).await;
     let begun = desk.scheduler.run_all(Trigger::Signal);
-    let told: Vec<(JobName, bool)> = begun.iter().map(|(job, begun)| (*job, begun.is_ok())).collect();
+    let told: Vec<(JobName, bool)> =
+        begun.iter().map(|(job, begun)| (*job, begun.is_ok())).collect();
     assert_eq!(told, [(JobName::Decay, false), (JobName::Archive, true)]);
     let waiting = desk.scheduler.jobs().remove(1).activity.unwrap();
     assert!(waiting.starts_with("waiting for its turn since"), "{waiting}");
@@ -95,9 +99,10 @@ async fn who_asks_for_a_long_run_is_told_that_it_is_under_way() {
     desk.look().await;
     desk.decay.will([Act::Wait]);
     let scheduler = desk.scheduler.clone();
-    let asking = tokio::spawn(async move {
-        scheduler.run(JobName::Decay, Trigger::Owner, false).await.unwrap()
-    });
+    let asking =
+        tokio::spawn(
+            async move { scheduler.run(JobName::Decay, Trigger::Owner, false).await.unwrap() },
+        );
     while desk.decay.n_runs() == 0 {
         tokio::task::yield_now().await;
     }

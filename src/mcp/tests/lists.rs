@@ -89,7 +89,10 @@ async fn the_bridge_alone_answers_as_the_daemon_does() {
             "clientInfo": {"name": "x", "version": "1"},
         });
         let live = legacy.initialize("x", version).await;
-        assert_eq!(live.get("result").cloned(), offline_answer("initialize", Some(&params), Toolset::Full));
+        assert_eq!(
+            live.get("result").cloned(),
+            offline_answer("initialize", Some(&params), Toolset::Full)
+        );
         for method in methods {
             let live = legacy.request(method, json!({})).await;
             let offline = offline_answer(method, Some(&json!({})), Toolset::Full);

@@ -21,7 +21,8 @@ pub(super) fn definition() -> Tool {
         schema::list("ids", "ids or handles"),
         schema::choice("verdict", &words(), "wrong: not true, no longer found by default"),
     ];
-    let description = "Say whether memories you were given helped: that decides how well they last.";
+    let description =
+        "Say whether memories you were given helped: that decides how well they last.";
     schema::tool(NAME, description, properties, Conduct::Changes, false)
 }
 
@@ -29,8 +30,7 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let references = arguments.list(&["ids", "id"])?.unwrap_or_default();
     let expected = format!("one of {}", words().join(", "));
     let verdict = arguments.choice(&["verdict", "feedback"], Verdict::parse, &expected)?;
-    let verdict =
-        verdict.ok_or_else(|| InvalidArgument::new("verdict", expected, &Value::Null))?;
+    let verdict = verdict.ok_or_else(|| InvalidArgument::new("verdict", expected, &Value::Null))?;
     let warnings = arguments.finish();
     let (references, unreadable) = split_references(references)?;
     let request = FeedbackRequest { references, verdict };

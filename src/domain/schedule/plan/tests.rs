@@ -21,9 +21,9 @@ fn fresh() -> JobState {
 }
 
 /// The state after a run that ended like this.
-fn finished(mut state: JobState, outcome: Outcome, at: Timestamp) -> JobState {
+fn finished(mut state: JobState, outcome: &Outcome, at: Timestamp) -> JobState {
     state.begin(RunId(1), false, at);
-    state.end(&outcome, false, at);
+    state.end(outcome, false, at);
     paused(state, at)
 }
 
@@ -43,7 +43,7 @@ fn started(started: &str, now: &str) -> View {
 fn after_run(night: &str) -> JobState {
     let due = at(night);
     let state = launched(&nightly(), fresh(), due, due);
-    finished(state, Outcome::Done, due + Duration::from_secs(3))
+    finished(state, &Outcome::Done, due + Duration::from_secs(3))
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn after_three_days_down_there_is_one_run_and_it_waits_a_while() {
     };
     assert_eq!((trigger, scheduled_at), (Trigger::CatchUp, at("2026-12-03T04:00:00Z")));
     let state = launched(&nightly(), state, scheduled_at, from);
-    let state = finished(state, Outcome::Done, from);
+    let state = finished(state, &Outcome::Done, from);
     let next = at("2026-12-06T04:00:00Z");
     assert_eq!(look(&state, started(start, "2026-12-05T10:01:01Z")), Look::Wait(next));
 }
@@ -101,7 +101,7 @@ fn an_interrupted_run_is_made_again_once_together_with_what_was_missed() {
     let now = at("2026-12-06T10:02:00Z");
     let run = Look::Run { trigger: Trigger::CatchUp, scheduled_at: due };
     assert_eq!(look(&state, started(start, "2026-12-06T10:02:00Z")), run);
-    let state = finished(launched(&nightly(), state, due, now), Outcome::Done, now);
+    let state = finished(launched(&nightly(), state, due, now), &Outcome::Done, now);
     let next = at("2026-12-07T04:00:00Z");
     assert_eq!(look(&state, started(start, "2026-12-06T10:03:00Z")), Look::Wait(next));
     assert_eq!(state.n_failures, 0);
@@ -163,7 +163,7 @@ fn a_job_that_was_switched_off_has_missed_nothing() {
 fn after_five_failures_in_a_row_a_job_pauses_longer_each_time() {
     let mut state = fresh();
     let now = at("2026-12-02T04:00:00Z");
-    let fail = |state| finished(state, Outcome::Failed("no".to_owned()), now);
+    let fail = |state| finished(state, &Outcome::Failed("no".to_owned()), now);
     for n in 1..JOB_FAILURES_MAX {
         state = fail(state);
         assert_eq!((state.n_failures, state.paused_until), (n, None));
@@ -176,7 +176,7 @@ fn after_five_failures_in_a_row_a_job_pauses_longer_each_time() {
         state = fail(state);
     }
     assert_eq!(state.paused_until, Some(now + JOB_PAUSE_MAX));
-    let well = finished(state, Outcome::Partial("half".to_owned()), now);
+    let well = finished(state, &Outcome::Partial("half".to_owned()), now);
     assert_eq!((well.n_failures, well.paused_until), (0, None));
 }
 
@@ -223,7 +223,7 @@ proptest! {
             if let Look::Run { scheduled_at, .. } = look(&state, view) {
                 nights.push(scheduled_at);
                 state = launched(&schedule, state, scheduled_at, now);
-                state = finished(state, Outcome::Done, now);
+                state = finished(state, &Outcome::Done, now);
             }
             let is_waiting = matches!(look(&state, view), Look::Wait(next) if next > now);
             prop_assert!(is_waiting);

@@ -86,7 +86,9 @@ fn facts(run: &Run, is_owner: bool) -> JsonObject {
 fn counts(report: &Value) -> Option<Value> {
     match report {
         Value::Number(_) | Value::Bool(_) => Some(report.clone()),
-        Value::Array(items) => items.iter().map(counts).collect::<Option<Vec<_>>>().map(Value::from),
+        Value::Array(items) => {
+            items.iter().map(counts).collect::<Option<Vec<_>>>().map(Value::from)
+        }
         Value::Object(fields) => {
             let counted = |(name, value): (&String, &Value)| Some((name.clone(), counts(value)?));
             Some(Value::Object(fields.iter().filter_map(counted).collect()))
