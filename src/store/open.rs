@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use redb::{Builder, Database, StorageBackend};
 
 use super::StoreSettings;
+use super::backup;
 use super::errors::{damaged, is_full};
 use super::migrations::{self, FORMAT_VERSION, MIGRATIONS};
 use super::overlay::Overlay;
@@ -78,6 +79,7 @@ pub(super) fn open_dir(
 ) -> Result<(Location, Database), OpenError> {
     make_private_dir(dir)?;
     let lock = lock_dir(dir)?;
+    backup::sweep(dir).map_err(|source| file_error("sweep", dir, source))?;
     let path = dir.join(FILE_NAME);
     let database = match open_or_create(dir, &path, settings, now) {
         // Opening a file that was not closed writes; this is what the ballast is for.

@@ -33,6 +33,7 @@ use crate::domain::backup::{backup_name, is_backup_name};
 use crate::domain::limits::BACKUPS_REMEMBERED_MAX;
 use crate::ports::{Backup, BackupError, Backups, StoreError};
 
+pub(in crate::store) use restore::sweep;
 pub use restore::{Forgets, RestoreError, Restored, newest_kept, restore_backup};
 
 use trailer::Trailer;

@@ -36,6 +36,8 @@ use crate::ports::{Backup, StoreError};
 
 /// A backup that is being put in place.
 const RESTORED_NAME: &str = "recalld.redb.restored";
+/// What a derived directory is called while it is being removed.
+const REMOVED_SUFFIX: &str = ".removed";
 /// Begins the name of the store that was there before; the time follows.
 const KEPT_PREFIX: &str = "recalld.redb.before-restore-";
 /// Who forgets again, in the log.
@@ -111,6 +113,7 @@ pub fn restore_backup(
 ) -> Result<Restored, RestoreError> {
     open::make_private_dir(dir)?;
     let _lock = open::lock_dir(dir)?;
+    sweep(dir).map_err(file_error("sweep", dir))?;
     let unsound = |reason: String| RestoreError::Backup { path: file.to_owned(), reason };
     inspect::prove(file).map_err(|error| unsound(error.to_string()))?;
     let copy = Copy::make(dir, file)?;
@@ -158,12 +161,6 @@ struct Copy {
 impl Copy {
     fn make(dir: &Path, file: &Path) -> Result<Self, RestoreError> {
         let copy = Self { path: dir.join(RESTORED_NAME), is_placed: false };
-        match fs::remove_file(&copy.path) {
-            Err(source) if source.kind() != ErrorKind::NotFound => {
-                return Err(file_error("remove", &copy.path)(source));
-            }
-            Ok(()) | Err(_) => {}
-        }
         fs::copy(file, &copy.path).map_err(file_error("copy to", &copy.path))?;
         // It takes over the mode of the backup.
         fs::set_permissions(&copy.path, Permissions::from_mode(0o600))
@@ -199,13 +196,32 @@ impl Drop for Copy {
     }
 }
 
-fn remove_dir(path: &Path) -> Result<(), RestoreError> {
-    match fs::remove_dir_all(path) {
-        Err(source) if source.kind() != ErrorKind::NotFound => {
-            Err(file_error("remove", path)(source))
+/// Removes what a restore that was killed has left in `dir`: a copy of a backup, directories half
+/// removed. Nobody reads them, and they may hold what is forgotten later.
+pub(in crate::store) fn sweep(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name == RESTORED_NAME {
+            fs::remove_file(&path)?;
+        } else if name.ends_with(REMOVED_SUFFIX) && path.is_dir() {
+            fs::remove_dir_all(&path)?;
         }
-        Ok(()) | Err(_) => Ok(()),
     }
+    Ok(())
+}
+
+/// Removes a directory at once, whenever the process ends: half a directory of derived files would
+/// be taken for a whole one.
+fn remove_dir(path: &Path) -> Result<(), RestoreError> {
+    let mut doomed = path.as_os_str().to_owned();
+    doomed.push(REMOVED_SUFFIX);
+    let doomed = PathBuf::from(doomed);
+    match fs::rename(path, &doomed) {
+        Err(source) if source.kind() == ErrorKind::NotFound => return Ok(()),
+        renamed => renamed.map_err(file_error("rename", path))?,
+    }
+    fs::remove_dir_all(&doomed).map_err(file_error("remove", &doomed))
 }
 
 /// Gives the store that is there a second name, so that it never lacks its own.
