@@ -22,7 +22,7 @@ use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
 use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
 
 pub use ledger::Ledger;
-pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport};
+pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 
 /// Real time, and the only place it comes from.
 pub trait Clock: Send + Sync {
