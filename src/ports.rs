@@ -24,7 +24,7 @@ use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
 
 pub use ledger::Ledger;
 pub use maintenance::{Asked, JobReport, Maintenance, NotRun};
-pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport};
+pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 
 /// Real time, and the only place it comes from.
 pub trait Clock: Send + Sync {

@@ -88,10 +88,7 @@ fn line(report: &StatusReport, next_job: Option<&str>, last_error: Option<&str>)
     let unwell: Vec<String> = report
         .parts
         .iter()
-        .filter_map(|part| match &part.state {
-            PartState::Ok | PartState::Off { .. } => None,
-            PartState::Degraded { because, .. } => Some(format!("{}: {because}", part.name)),
-        })
+        .filter_map(|part| Some(format!("{}: {}", part.name, part.state.trouble()?.1)))
         .collect();
     let parts = if unwell.is_empty() { "all parts ok".to_owned() } else { unwell.join(", ") };
     let (next_job, last_error) = (next_job.unwrap_or("none"), last_error.unwrap_or("none"));

@@ -28,8 +28,12 @@ pub enum StoreError {
     Full(String),
     /// Too little space is left to store anything new; nothing was tried. It ends by itself when
     /// there is space again; what does not grow goes on meanwhile.
-    #[error("the disk is full and nothing new is stored: {0}")]
+    #[error("nothing new is stored: {0}")]
     NoRoom(String),
+    /// The file is not at its place any more: what is written to it would not outlive the process.
+    /// What was stored can still be read and backed up.
+    #[error("nothing is stored, since the file of the store is gone: {0}")]
+    Gone(String),
     /// Stored bytes do not read as what they should be.
     #[error("stored bytes are damaged: {0}")]
     Damaged(String),
@@ -125,6 +129,9 @@ pub trait Store: Send + Sync {
 
     /// Counts and sizes for `status`.
     fn report(&self) -> BoxFuture<'_, Result<StoreReport, StoreError>>;
+
+    /// What keeps it from doing all of its work, as of the last look; asks nothing.
+    fn trouble(&self) -> Option<StoreTrouble>;
 }
 
 /// Counts and sizes of a store.
@@ -146,8 +153,15 @@ pub struct StoreReport {
     pub format_version: u32,
     /// Writes waiting now.
     pub n_waiting: usize,
-    /// Why it takes no writes, or none that grow, if that is so.
-    pub trouble: Option<String>,
+}
+
+/// What keeps a store from doing all of its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreTrouble {
+    /// Why, and what helps.
+    pub because: String,
+    /// Whether nothing at all is stored.
+    pub is_down: bool,
 }
 
 /// Order and page of a listing.

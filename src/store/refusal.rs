@@ -119,6 +119,7 @@ pub(super) fn store_error(path: &Path, error: StoreError) -> OpenError {
             file_error("write", path, ErrorKind::StorageFull.into())
         }
         StoreError::Damaged(_)
+        | StoreError::Gone(_)
         | StoreError::Busy
         | StoreError::Closed
         | StoreError::SupersedesMissing(_)

@@ -14,7 +14,7 @@ use crate::domain::id::{Handle, MemoryId};
 use crate::domain::identity::Actor;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
-use crate::ports::{Listing, Snapshot, Store, StoreError, StoreReport};
+use crate::ports::{Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -193,5 +193,9 @@ impl Store for Interrupted<Arc<dyn Store>> {
 
     fn report(&self) -> Answer<'_, StoreReport> {
         self.inner.report()
+    }
+
+    fn trouble(&self) -> Option<StoreTrouble> {
+        self.inner.trouble()
     }
 }

@@ -94,6 +94,7 @@ impl Partial {
                 BackupError::File { verb: "write", path: self.path.clone(), reason }
             }
             StoreError::Damaged(_)
+            | StoreError::Gone(_)
             | StoreError::Busy
             | StoreError::Closed
             | StoreError::SupersedesMissing(_)

@@ -79,7 +79,7 @@ async fn a_damaged_row_fails_its_reader_and_no_other() {
     assert_eq!(done.unwrap().ids, [good]);
     assert_eq!(f.store.fatal(), None);
     // It goes on, and says what it met.
-    let trouble = f.store.report().await.unwrap().trouble.unwrap();
+    let trouble = f.store.trouble().unwrap().because;
     assert!(trouble.contains("damaged") && trouble.contains("recalld restore"), "{trouble}");
 }
 
