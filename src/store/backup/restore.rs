@@ -5,8 +5,9 @@
 //! whole under the final name. The derived indexes go before that: those of one store must never be
 //! taken for those of another.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -136,6 +137,16 @@ pub fn restore_backup(
     Ok(Restored { backup, kept_as, forgets })
 }
 
+/// The newest of the stores in `dir` that restorations have replaced.
+pub fn newest_kept(dir: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(dir).ok()?.flatten();
+    let is_kept = |entry: &fs::DirEntry| {
+        entry.file_name().to_str().is_some_and(|name| name.starts_with(KEPT_PREFIX))
+    };
+    // Their names end with the time.
+    entries.filter(is_kept).map(|entry| entry.path()).max()
+}
+
 fn file_error(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RestoreError {
     let path = path.to_owned();
     move |source| RestoreError::File { verb, path, source }
@@ -151,7 +162,9 @@ impl Copy {
     fn make(dir: &Path, file: &Path) -> Result<Self, RestoreError> {
         let copy = Self { path: dir.join(RESTORED_NAME), is_placed: false };
         fs::copy(file, &copy.path).map_err(file_error("copy to", &copy.path))?;
-        open::set_mode(&copy.path, 0o600)?;
+        // It takes over the mode of the backup.
+        fs::set_permissions(&copy.path, Permissions::from_mode(0o600))
+            .map_err(file_error("make private", &copy.path))?;
         Ok(copy)
     }
 
@@ -239,6 +252,7 @@ fn prepare(
     let database = open::builder(settings).open(copy)?;
     let format = migrations::stored_version(&database)?;
     migrations::migrate(&database, format, MIGRATIONS)?;
+    migrations::index_log(&database)?;
     let forgets = forget_again(&database, old, settings)?;
     write(&database, |batch| super::remember(batch, backup))?;
     let verified = verify(&database.begin_read()?)?;
