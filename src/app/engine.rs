@@ -73,6 +73,7 @@ impl Engine {
         let service = Service::new(
             Ports {
                 store: store.clone(),
+                ledger: store.clone(),
                 backups: Arc::new(RedbBackups::new(
                     Arc::clone(&store),
                     backup_dir(state_dir, config),

@@ -23,13 +23,20 @@ mod reserve;
 mod vectors;
 mod writer;
 
+mod apply;
 mod forget;
 mod log;
 mod remember;
 mod restore;
 mod revise;
 mod spaces;
+mod staging;
 mod usage;
+mod withdraw;
+
+mod ledger;
+mod runs;
+mod undo;
 
 mod listing;
 mod report;
@@ -54,8 +61,10 @@ use jiff::Timestamp;
 use redb::{Database, ReadableDatabase, StorageBackend};
 use tokio::sync::watch;
 
-use crate::domain::change::{Forget, Forgotten, Remember, Remembered, Revise, Revised};
-use crate::domain::change::{UsageNote, VectorsFor};
+use crate::domain::change::{
+    Applied, ChangeSet, Forget, Forgotten, Remember, Remembered, Revise, Revised, UsageNote,
+    VectorsFor,
+};
 use crate::domain::embedding::{ModelIdentity, Space, SpaceId, SpaceNote, Vector};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
@@ -249,7 +258,7 @@ impl Transfer for RedbStore {
         is_dry: bool,
     ) -> BoxFuture<'_, Result<Vec<ImportOutcome>>> {
         Box::pin(self.writer.write(move |batch| {
-            let by = batch::By { actor: &actor, at: now };
+            let by = batch::By::new(&actor, now);
             transfer::import(batch, &groups, by, is_dry)
         }))
     }
@@ -274,6 +283,10 @@ impl Store for RedbStore {
         Box::pin(self.writer.write(move |batch| revise::revise(batch, &request)))
     }
 
+    fn apply(&self, set: ChangeSet) -> BoxFuture<'_, Result<Applied>> {
+        Box::pin(self.writer.write(move |batch| apply::apply(batch, &set)))
+    }
+
     fn forget(&self, request: Forget) -> BoxFuture<'_, Result<Forgotten>> {
         Box::pin(self.writer.write(move |batch| forget::forget(batch, &request)))
     }
@@ -288,6 +301,10 @@ impl Store for RedbStore {
 
     fn note_usage(&self, notes: Vec<UsageNote>) -> BoxFuture<'_, Result<()>> {
         Box::pin(self.writer.write(move |batch| usage::note(batch, &notes)))
+    }
+
+    fn note_strengths(&self, strengths: Vec<(MemoryId, f64)>) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.writer.write(move |batch| usage::note_strengths(batch, &strengths)))
     }
 
     fn attach_vectors(

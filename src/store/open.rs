@@ -233,6 +233,7 @@ fn bring_up_to_date(database: &Database, path: &Path) -> Result<(), OpenError> {
     refuse_newer(path, from)?;
     migrations::migrate(database, from, MIGRATIONS)
         .and_then(|()| migrations::identify(database))
+        .and_then(|()| migrations::index_log(database))
         .map_err(|source| OpenError::Migration { path: path.to_owned(), from, source })
 }
 

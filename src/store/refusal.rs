@@ -122,7 +122,9 @@ pub(super) fn store_error(path: &Path, error: StoreError) -> OpenError {
         | StoreError::Gone(_)
         | StoreError::Busy
         | StoreError::Closed
-        | StoreError::SupersedesMissing(_) => damaged(path, error.to_string()),
+        | StoreError::SupersedesMissing(_)
+        | StoreError::BadLink(_)
+        | StoreError::RunClosed(_) => damaged(path, error.to_string()),
     }
 }
 

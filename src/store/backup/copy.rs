@@ -97,7 +97,9 @@ impl Partial {
             | StoreError::Gone(_)
             | StoreError::Busy
             | StoreError::Closed
-            | StoreError::SupersedesMissing(_) => error.into(),
+            | StoreError::SupersedesMissing(_)
+            | StoreError::BadLink(_)
+            | StoreError::RunClosed(_) => error.into(),
         }
     }
 

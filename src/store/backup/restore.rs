@@ -252,6 +252,7 @@ fn prepare(
     let database = open::builder(settings).open(copy)?;
     let format = migrations::stored_version(&database)?;
     migrations::migrate(&database, format, MIGRATIONS)?;
+    migrations::index_log(&database)?;
     let forgets = forget_again(&database, old, settings)?;
     write(&database, |batch| super::remember(batch, backup))?;
     let verified = verify(&database.begin_read()?)?;

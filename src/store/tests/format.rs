@@ -25,7 +25,7 @@ async fn fields_of_a_later_version_survive_a_change_and_a_restoration() {
     let f = Fixture::new();
     let id = f.store_fact("a", 1).await;
     let later = serde_json::json!({
-        "derived_from": ["0198c0de-0000-7000-8000-000000000001"],
+        "related": ["0198c0de-0000-7000-8000-000000000001"],
         "trust": 0.25,
         "nested": {"n": -3, "list": [1, null, true, "x"], "big": u64::MAX},
     });
