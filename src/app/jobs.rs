@@ -27,7 +27,7 @@ pub(super) async fn scheduler(
     let service = || Arc::clone(&engine.service);
     let jobs: Vec<Arc<dyn Job>> = vec![Arc::new(Decay::new(service()))];
     let store = engine.store().snapshot().await.context("read the store")?;
-    Ok(Scheduler::new(Parts {
+    let scheduler = Scheduler::new(Parts {
         jobs,
         ledger: Arc::clone(engine.service.ledger()),
         clock: Arc::clone(&engine.clock),
@@ -36,7 +36,9 @@ pub(super) async fn scheduler(
         settings: settings(config),
         stop: stop.clone(),
         tasks: tasks.clone(),
-    }))
+    });
+    scheduler.open().await;
+    Ok(scheduler)
 }
 
 /// The timetables, as configured.

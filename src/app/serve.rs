@@ -193,6 +193,7 @@ async fn bring_up(
         control: process.clone(),
         maintenance: Arc::new(scheduler.clone()),
         toolset,
+        state_dir: super::resolved(&state_dir),
         settings,
         access,
     });

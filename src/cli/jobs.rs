@@ -5,49 +5,44 @@
     reason = "reading a JSON value by a name it does not have gives null"
 )]
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::arguments::JobsCommand;
 use super::output::{say, table};
-use super::session::{CliError, LONG_WAIT, call_on, connect};
+use super::session::{CliError, Connection, Door, LONG_WAIT, connect};
 use super::show::{as_json, items, remarks, text};
-use crate::mcp::client::Client;
 
 /// Time between two looks whether a run has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Carries out a command about jobs.
-pub(super) async fn run(
-    what: &JobsCommand,
-    sockets: &[PathBuf],
-    json: bool,
-) -> Result<(), CliError> {
-    let client = connect(sockets).await?;
+pub(super) async fn run(what: &JobsCommand, door: &Door, json: bool) -> Result<(), CliError> {
+    let connection = connect(door, true).await?;
     match what {
         JobsCommand::List => {
-            let answer = call_on(&client, "maintenance_list", json!({})).await?;
+            let answer = connection.call("maintenance_list", json!({})).await?;
             list(&answer, json);
         }
         JobsCommand::Run { job, dry_run } => {
             let request = json!({ "job": job, "dry_run": dry_run });
-            let answer = call_on(&client, "maintenance_run", request).await?;
-            let answer = tokio::time::timeout(LONG_WAIT, ended(&client, answer))
-                .await
-                .map_err(|_| CliError::Data("the run has not ended".to_owned()))??;
+            let answer = connection.call("maintenance_run", request).await?;
+            let answer =
+                tokio::time::timeout(door.timeout.unwrap_or(LONG_WAIT), ended(&connection, answer))
+                    .await
+                    .map_err(|_| CliError::Data("the run has not ended".to_owned()))??;
             report(&answer, json);
             if answer["outcome"] == "failed" {
                 return Err(CliError::Refused(format!("{job} failed: {}", text(&answer["why"]))));
             }
         }
         JobsCommand::Report { run } => {
-            let answer = call_on(&client, "maintenance_report", json!({ "run": run })).await?;
+            let answer = connection.call("maintenance_report", json!({ "run": run })).await?;
             report(&answer, json);
         }
         JobsCommand::Undo { run } => {
-            let answer = call_on(&client, "maintenance_undo", json!({ "run": run })).await?;
+            let answer = connection.call("maintenance_undo", json!({ "run": run })).await?;
             undone(&answer, json);
         }
     }
@@ -55,11 +50,11 @@ pub(super) async fn run(
 }
 
 /// The answer about a run once that has ended. One that waits for its turn has no number yet.
-async fn ended(client: &Client, mut answer: Value) -> Result<Value, CliError> {
+async fn ended(connection: &Connection, mut answer: Value) -> Result<Value, CliError> {
     while answer["outcome"] == "running" {
         tokio::time::sleep(LOOK_EVERY).await;
         let request = json!({ "run": answer["run"] });
-        answer = call_on(client, "maintenance_report", request).await?;
+        answer = connection.call("maintenance_report", request).await?;
     }
     Ok(answer)
 }

@@ -95,12 +95,17 @@ impl Inner {
             Some(_) => self.run(&job, ask, &progress).await,
             None => Progress::Refused(NotRun::Stopping),
         };
-        drop(turn);
-        if let Some(entry) = self.board().entries.get_mut(&name) {
+        if matches!(end, Progress::Refused(_))
+            && let Some(entry) = self.board().entries.get_mut(&name)
+        {
             entry.active = None;
         }
         progress.send_replace(end);
         self.wake();
+        if let Err(error) = self.ledger.trim_runs(RUNS_KEPT).await {
+            tracing::debug!(%error, "old runs not dropped yet");
+        }
+        drop(turn);
     }
 
     async fn run(
@@ -124,13 +129,11 @@ impl Inner {
             return Progress::Refused(NotRun::Stopping);
         }
         tell(&run, &end, elapsed);
+        let until = self.board().entries.get(&name).and_then(|entry| entry.state.paused_until);
+        if let (Outcome::Failed(_), Some(until)) = (&end.outcome, until) {
+            tracing::error!(job = %name, until = %until, "job paused");
+        }
         let End { outcome, n_changed, report } = end;
-        if !run.is_dry_run {
-            self.settle(name, &outcome, at).await;
-        }
-        if let Err(error) = self.ledger.trim_runs(RUNS_KEPT).await {
-            tracing::debug!(%error, "old runs not dropped yet");
-        }
         Progress::Ended(Run {
             finished_at: Some(at),
             outcome: Some(outcome),
@@ -259,7 +262,8 @@ impl Inner {
     }
 
     /// Notes the end of a run, again and again if the store cannot; `false`: the daemon stopped
-    /// first, and its next start finds the run cut off.
+    /// first, and its next start finds the run cut off. A job that failed again and again is left
+    /// alone for a while.
     async fn finish(&self, run: &Run, end: &End, at: Timestamp) -> bool {
         loop {
             let (outcome, report) = (end.outcome.clone(), end.report.clone());
@@ -275,22 +279,14 @@ impl Inner {
         if let Some(entry) = self.board().entries.get_mut(&run.job) {
             entry.state.end(&end.outcome, run.is_dry_run, at);
         }
+        let counts = !run.is_dry_run && end.outcome != Outcome::Interrupted;
+        if counts {
+            self.change(run.job, |state, _| paused(state, at)).await;
+        }
+        if let Some(entry) = self.board().entries.get_mut(&run.job) {
+            entry.active = None;
+        }
         true
-    }
-
-    /// Leaves a job alone for a while that failed again and again.
-    async fn settle(&self, name: JobName, outcome: &Outcome, at: Timestamp) {
-        let is_over = !matches!(outcome, Outcome::Interrupted);
-        if is_over {
-            self.change(name, |state, _| paused(state, at)).await;
-        }
-        let board = self.board();
-        let Some(entry) = board.entries.get(&name) else { return };
-        if let (Outcome::Failed(_), Some(until)) = (outcome, entry.state.paused_until) {
-            let n_failures = entry.state.n_failures;
-            drop(board);
-            tracing::error!(job = %name, n_failures, until = %until, "job paused");
-        }
     }
 }
 
@@ -299,7 +295,7 @@ fn tell(run: &Run, end: &End, elapsed: Duration) {
     let (outcome, n_items) = (&end.outcome, end.n_changed);
     let elapsed_ms = elapsed.as_secs_f64() * 1e3;
     let late_s = run.scheduled_at.map(|due| run.started_at.duration_since(due).as_secs());
-    if matches!(outcome, Outcome::Failed(_)) {
+    if let Outcome::Failed(_) = outcome {
         tracing::warn!(%job, run_id, %trigger, %outcome, n_items, elapsed_ms, late_s, "job failed");
     } else {
         let dry_run = run.is_dry_run;

@@ -137,6 +137,15 @@ impl Scheduler {
         }))
     }
 
+    /// Reads the states. Nothing runs before that; if the store cannot be read now, the loop tries
+    /// again.
+    pub async fn open(&self) {
+        let now = self.0.clock.now();
+        if let Err(error) = self.0.keep_up(now).await {
+            self.0.note_trouble(now, &error);
+        }
+    }
+
     /// Runs what is due until it is told to stop. `asked` is awaited between two looks and may end
     /// whenever it wants: whoever watches over the daemon sees that this loop goes round.
     pub async fn live(&self, asked: impl Fn() -> BoxFuture<'static, ()>) {
@@ -217,6 +226,11 @@ impl Scheduler {
         }
         let job = inner.jobs.iter().find(|job| job.name() == name).ok_or(NotRun::Unknown(name))?;
         let mut board = inner.board();
+        if !board.is_open {
+            // A run that began before would be taken for one that was left open.
+            let why = board.trouble.as_ref().map_or("starting", |(_, why)| why);
+            return Err(NotRun::NotReady(why.to_owned()));
+        }
         let entry = board.entries.get_mut(&name).ok_or(NotRun::Unknown(name))?;
         if let Some(active) = &entry.active {
             return Err(NotRun::Active { job: name, how: active.to_string() });
@@ -263,7 +277,7 @@ impl Inner {
     async fn keep_up(&self, now: Timestamp) -> Result<(), StoreError> {
         let is_open = self.board().is_open;
         if !is_open {
-            self.open(now).await?;
+            self.read(now).await?;
         }
         let has_stepped = self.has_stepped(now);
         let settings = self.settings();
@@ -304,7 +318,7 @@ impl Inner {
     }
 
     /// Reads the states. Runs that are open were left so by a process that is gone.
-    async fn open(&self, now: Timestamp) -> Result<(), StoreError> {
+    async fn read(&self, now: Timestamp) -> Result<(), StoreError> {
         let left: Vec<JobState> = self.ledger.job_states().await?;
         let n_items = self.ledger.interrupt_open_runs(now).await?;
         if n_items > 0 {

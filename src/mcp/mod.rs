@@ -29,6 +29,7 @@ mod error;
 mod reply;
 mod schema;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -64,6 +65,8 @@ pub struct Mcp {
     pub maintenance: Arc<dyn Maintenance>,
     /// The tools that agents are shown; the same until the next start.
     pub toolset: Toolset,
+    /// The data directory: who means another one is at the wrong socket.
+    pub state_dir: PathBuf,
     /// Limits and admission; a change takes effect at the next connection or call.
     pub settings: watch::Receiver<McpSettings>,
 }
@@ -125,6 +128,7 @@ struct Shared {
     control: Arc<dyn Control>,
     maintenance: Arc<dyn Maintenance>,
     toolset: Toolset,
+    state_dir: PathBuf,
     settings: watch::Receiver<McpSettings>,
     calls: Mutex<(usize, Arc<Semaphore>)>,
     connections: connections::Connections,
@@ -132,7 +136,17 @@ struct Shared {
 
 impl Shared {
     fn new(mcp: Mcp) -> Self {
-        let Mcp { service, access, clock, meter, control, maintenance, toolset, settings } = mcp;
+        let Mcp {
+            service,
+            access,
+            clock,
+            meter,
+            control,
+            maintenance,
+            toolset,
+            state_dir,
+            settings,
+        } = mcp;
         let calls_max = settings.borrow().calls_max;
         let calls = Mutex::new((calls_max, turns(calls_max)));
         let connections = connections::Connections::default();
@@ -144,6 +158,7 @@ impl Shared {
             control,
             maintenance,
             toolset,
+            state_dir,
             settings,
             calls,
             connections,

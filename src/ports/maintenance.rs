@@ -47,6 +47,9 @@ pub enum NotRun {
         /// `run 7, going on since ...` or the like.
         how: String,
     },
+    /// Their state has not been read yet, and why.
+    #[error("the jobs are not ready yet ({0}); try again shortly")]
+    NotReady(String),
     /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,

@@ -120,6 +120,7 @@ async fn who_asks_for_a_long_run_is_told_that_it_is_under_way() {
 #[tokio::test]
 async fn a_job_that_does_not_exist_is_refused() {
     let desk = Desk::new();
+    desk.look().await;
     let refused = desk.scheduler.run(JobName::Purge, Trigger::Owner, false).await;
     assert_eq!(refused, Err(NotRun::Unknown(JobName::Purge)));
 }

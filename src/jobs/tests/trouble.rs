@@ -17,6 +17,15 @@ fn failed(outcome: Option<Outcome>) -> String {
 }
 
 #[tokio::test]
+async fn nothing_runs_before_the_states_are_read() {
+    let desk = Desk::new();
+    let refused = desk.scheduler.run(JobName::Decay, Trigger::Owner, false).await;
+    assert_eq!(refused, Err(NotRun::NotReady("starting".to_owned())));
+    desk.scheduler.open().await;
+    assert!(desk.ask(JobName::Decay).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_panic_is_a_failed_run_and_the_next_one_comes() {
     let desk = Desk::new();
     desk.look().await;

@@ -102,6 +102,7 @@ pub(super) fn mcp(
         control: Arc::new(NoControl),
         maintenance: Arc::new(OneJob),
         toolset: Toolset::Full,
+        state_dir: "/state".into(),
         settings: watch::channel(settings).1,
     }
 }
