@@ -9,6 +9,7 @@ pub mod ports;
 
 pub mod clock;
 pub mod embed;
+pub mod http;
 pub mod index;
 pub mod store;
 
