@@ -11,6 +11,7 @@ pub mod clock;
 pub mod embed;
 pub mod http;
 pub mod index;
+pub mod llm;
 pub mod store;
 
 pub mod service;
