@@ -6,6 +6,7 @@
 
 mod ledger;
 mod maintenance;
+mod llm;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
 
 pub use ledger::Ledger;
 pub use maintenance::{Asked, JobReport, Maintenance, NotRun};
+pub use llm::{LanguageModel, LlmError, LlmReport, Marks, Scorer, Summarizer};
 pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 
 /// Real time, and the only place it comes from.
