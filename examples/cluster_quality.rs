@@ -55,7 +55,8 @@ struct Line {
 impl Line {
     /// The session, by the first part of the id where there is one, else the day.
     fn topic(&self) -> String {
-        let session = self.id.split_once(':').map_or(self.time.get(..10).unwrap(), |(first, _)| first);
+        let session =
+            self.id.split_once(':').map_or(self.time.get(..10).unwrap(), |(first, _)| first);
         format!("{} {session}", self.conv)
     }
 }
@@ -138,7 +139,8 @@ async fn quality(set: &[Labelled]) {
             let topics: BTreeMap<MemoryId, &str> =
                 items.iter().map(|one| (one.item.id, one.topic.as_str())).collect();
             let labels = label(INT8, &points(&all), policy.density()).await;
-            let clustered = all.iter().zip(&labels).filter_map(|(item, label)| Some((item, (*label)?)));
+            let clustered =
+                all.iter().zip(&labels).filter_map(|(item, label)| Some((item, (*label)?)));
             density.extend(clustered.map(|(item, label)| (n_clusters + label, topics[&item.id])));
             n_clusters += labels.iter().flatten().max().map_or(0, |last| last + 1);
             let maker = Maker { name: "none", is_model: false };
@@ -247,9 +249,8 @@ fn resident(field: &str) -> f64 {
 fn generated(n: usize) -> Vec<(MemoryId, Vector)> {
     let mut random = Seeded(SEED);
     let topics: Vec<Vector> = (0..50).map(|_| random.near(&[0.0; 384], 1.0)).collect();
-    let centres: Vec<Vector> = (0..n / 20)
-        .map(|at| random.near(&Arc::clone(&topics[at % topics.len()]), 0.15))
-        .collect();
+    let centres: Vec<Vector> =
+        (0..n / 20).map(|at| random.near(&Arc::clone(&topics[at % topics.len()]), 0.15)).collect();
     (0..n)
         .map(|at| {
             let centre = &centres[(random.next() % centres.len() as u64) as usize];

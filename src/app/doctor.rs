@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::embedder::{RUNTIME_DIR, models_dir, places as runtime_places};
 use super::engine::{INDEX_DIR, backup_dir};
+use super::lost::LostStore;
 use crate::cli::doctor::{DataPlaces, Finding, Premises, ShippedUnit};
 use crate::cli::{self, Arguments};
 use crate::config::{self, Config, EmbedModel, Loaded, Origin, Problems, Sources};
@@ -45,8 +46,10 @@ pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {
 }
 
 fn premises(loaded: &Loaded) -> Premises {
+    let mut findings = vec![configuration(loaded), model(loaded)];
+    findings.extend(lost(&loaded.state_dir.path, Some(&loaded.config)));
     Premises {
-        findings: vec![configuration(loaded), model(loaded)],
+        findings,
         data: Some(places(&loaded.state_dir.path, Some(&loaded.config))),
         sockets: loaded.socket_candidates.clone(),
         units: UNITS.to_vec(),
@@ -68,6 +71,12 @@ fn premises_without(sources: &Sources, problems: &Problems) -> Premises {
         units: UNITS.to_vec(),
         memory_bytes: None,
     }
+}
+
+/// A store that is missing where there was one.
+fn lost(state_dir: &Path, config: Option<&Config>) -> Option<Finding> {
+    let lost = LostStore::look(state_dir, config)?;
+    Some(Finding::down("lost store", lost.to_string(), lost.advice()))
 }
 
 fn places(dir: &Path, config: Option<&Config>) -> DataPlaces {

@@ -44,7 +44,7 @@ const STATUS_EVERY_MAX: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// If it cannot start (store, socket), or if the store failed while it ran.
-pub(super) fn serve(sources: Sources, detach: bool) -> anyhow::Result<ExitCode> {
+pub(super) fn serve(sources: Sources, detach: bool, start_empty: bool) -> anyhow::Result<ExitCode> {
     // Fails only for a process that leads a group already: then it is detached enough.
     let detached = if detach { bridge::detach() } else { Ok(()) };
     // Taken before there is a second thread, since it changes the environment.
@@ -79,13 +79,14 @@ pub(super) fn serve(sources: Sources, detach: bool) -> anyhow::Result<ExitCode> 
     let start = Start {
         sources,
         loaded,
+        is_empty: start_empty,
         inherited,
         notifier: Arc::clone(&notifier),
         log: Arc::clone(&log),
     };
     let outcome = runtime.block_on(run(start, signals));
     if let Err(error) = &outcome {
-        notifier.status(&format!("ended: {error:#}"));
+        notifier.status(&format!("ended: {}", super::told(error)));
     }
     // Blocking reads that a call left behind hold nothing that must be saved.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -98,6 +99,8 @@ pub(super) fn serve(sources: Sources, detach: bool) -> anyhow::Result<ExitCode> 
 struct Start {
     sources: Sources,
     loaded: Loaded,
+    /// Whether it may start empty where a store is missing.
+    is_empty: bool,
     inherited: ListenFd,
     notifier: Arc<Notifier>,
     log: Arc<Log>,
@@ -112,7 +115,7 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     let Some(engine) = open(&start, Arc::clone(&meter), &mut signals).await? else {
         return Ok(ExitCode::SUCCESS);
     };
-    let Start { sources, loaded, mut inherited, notifier, log } = start;
+    let Start { sources, loaded, mut inherited, notifier, log, .. } = start;
     let socket = socket(&mut inherited, &loaded)?;
     let place = socket.path().display().to_string();
     let state_dir = loaded.state_dir.path.clone();
@@ -179,7 +182,11 @@ async fn open(
     signals: &mut Signals,
 ) -> anyhow::Result<Option<Arc<Engine>>> {
     let Loaded { config, state_dir, .. } = &start.loaded;
-    let settings = EngineSettings { state_dir: state_dir.path.clone(), config: config.clone() };
+    let settings = EngineSettings {
+        state_dir: state_dir.path.clone(),
+        config: config.clone(),
+        start_empty: start.is_empty,
+    };
     start.notifier.status("opening the store");
     let opening = tokio::task::spawn_blocking(move || Engine::open(&settings, meter));
     tokio::select! {
@@ -327,7 +334,7 @@ impl Daemon {
             "status"
         );
         if let Err(error) = dump(&self.server, &self.state_dir).await {
-            tracing::warn!(error = format!("{error:#}"), "status not written to its file");
+            tracing::warn!(error = super::told(&error), "status not written to its file");
         }
     }
 }

@@ -29,8 +29,8 @@ mod tests;
 
 pub use access::AccessRule;
 pub use check::{check_json, render_check};
-pub use edit::{EditError, set_text};
 pub use consolidate::ConsolidateConfig;
+pub use edit::{EditError, set_text};
 pub use endpoint::EndpointConfig;
 pub use example::{DEFAULTS, KeyDoc, keys};
 pub use load::{Loaded, Source, Sources};

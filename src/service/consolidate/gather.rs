@@ -154,12 +154,14 @@ impl Gatherer<'_> {
         };
         let live: Vec<&Memory> = sources.iter().flatten().filter(holds).collect();
         let means = live.first().map_or(Means::Words, |source| self.means(&source.content));
-        let first = live.first().or_else(|| sources.iter().flatten().next());
+        let first = live.first().copied().or_else(|| sources.iter().flatten().next());
         let kind = first.map_or(Kind::Event, |source| source.kind);
         // A source that waits for its vector is one all the same, but nothing is near to it.
-        let items = self.with_vectors(&live).await?.into_iter().map(|(source, vector)| {
-            Item::of(source, vector.unwrap_or_else(|| Arc::from([])))
-        });
+        let items = self
+            .with_vectors(&live)
+            .await?
+            .into_iter()
+            .map(|(source, vector)| Item::of(source, vector.unwrap_or_else(|| Arc::from([]))));
         let summary = Summary {
             id: memory.id,
             namespace: memory.namespace.clone(),
