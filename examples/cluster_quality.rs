@@ -112,6 +112,7 @@ async fn read(file: &Path, model: &Queue) -> Option<Vec<Labelled>> {
             let time = line.time.parse().unwrap();
             let item = Item {
                 id: MemoryId::from_u128(set.len() as u128),
+                version: 1,
                 namespace: format!("eval/{}", line.conv.to_lowercase()).parse().unwrap(),
                 kind: Kind::Event,
                 event_time: time,
@@ -214,6 +215,7 @@ async fn large(density: Density) {
             let event_time = jiff::Timestamp::from_second(1_700_000_000 + 600 * second).unwrap();
             Item {
                 id: *id,
+                version: 1,
                 namespace: "user".parse().unwrap(),
                 kind: Kind::Event,
                 event_time,

@@ -112,6 +112,8 @@ pub const fn is_source(kind: Kind) -> bool {
 pub struct Item {
     /// Which.
     pub id: MemoryId,
+    /// The version looked at: what is decided about it holds for that one.
+    pub version: u64,
     /// Where it lives; only memories of one namespace are put together.
     pub namespace: Namespace,
     /// Its kind; only memories of one kind are put together.
@@ -130,6 +132,7 @@ impl Item {
     pub fn of(memory: &Memory, vector: Vector) -> Self {
         Self {
             id: memory.id,
+            version: memory.version,
             namespace: memory.namespace.clone(),
             kind: memory.kind,
             event_time: memory.event_time(),

@@ -22,6 +22,7 @@ use crate::domain::namespace::Namespace;
 use crate::domain::ranking::Reader;
 use crate::domain::text::latin_share;
 use crate::ports::{Listing, Snapshot, StoreError};
+use crate::service::Service;
 
 /// Share of Latin script from which a text counts as Latin, as for [`Reader::likeness`].
 const LATIN_MIN: f32 = 0.5;
@@ -74,6 +75,24 @@ pub struct Gathered {
     /// Whether older memories were left out, since there were
     /// [`CLUSTER_POINTS_MAX`](crate::domain::limits::CLUSTER_POINTS_MAX) newer ones.
     pub is_cut: bool,
+}
+
+impl Service {
+    /// The model whose vectors are looked at; `None` if there is none.
+    ///
+    /// # Errors
+    /// Why its vectors cannot be looked at yet. What would be put together by words meanwhile would
+    /// come apart again.
+    pub fn view(&self) -> Result<Option<View>, String> {
+        if self.embedder.is_none() {
+            return Ok(None);
+        }
+        let open = self.meaning.open().ok_or_else(|| self.meaning.trouble())?;
+        if !open.is_complete() {
+            return Err("memories are still being embedded with a new model".to_owned());
+        }
+        Ok(Some(View { space: open.id, reader: open.reader() }))
+    }
 }
 
 /// Gathers a namespace. Left out is what must stay as it is: pinned memories, those of importance 1.0,

@@ -31,6 +31,7 @@ fn unit(vector: &[f32]) -> Vector {
 fn event(number: u32, second: i64, vector: &[f32]) -> Item {
     Item {
         id: id(number),
+        version: 1,
         namespace: Namespace::user(),
         kind: Kind::Event,
         event_time: at(second),
@@ -153,7 +154,7 @@ impl World {
     }
 }
 
-/// DBSCAN as it is defined, namespace by namespace and kind by kind.
+/// DBSCAN as it is defined, in order of ids, namespace by namespace and kind by kind.
 fn labels(items: &[Item], policy: &Policy) -> Vec<Option<usize>> {
     let near = |left: usize, right: usize| {
         let (left, right) = (&items[left], &items[right]);
@@ -164,7 +165,9 @@ fn labels(items: &[Item], policy: &Policy) -> Vec<Option<usize>> {
     let of = |item: usize| (0..items.len()).filter(move |other| near(item, *other));
     let mut labels: Vec<Option<usize>> = vec![None; items.len()];
     let mut n_clusters = 0;
-    for start in 0..items.len() {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|item| items[*item].id);
+    for start in order {
         if labels[start].is_some() || of(start).count() < policy.min_points {
             continue;
         }
