@@ -6,6 +6,7 @@
 pub mod backup;
 pub mod decay;
 pub mod feedback;
+pub mod consolidate;
 pub mod forget;
 pub mod get;
 pub mod list;
