@@ -8,6 +8,7 @@ mod engine;
 mod models;
 mod notify;
 mod offline;
+mod places;
 mod process;
 mod reload;
 mod serve;
@@ -18,16 +19,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use rustix::fs::Mode;
 
 pub use engine::{Engine, EngineSettings};
 
-use crate::cli::{self, Arguments, Command};
+use crate::cli::{self, Arguments, Command, Fault, Usage};
 use crate::clock::SystemClock;
 use crate::config::{self, Config, Environment, Loaded, LogConfig, Sources};
 use crate::telemetry::{self, FileSettings, Log, LogSettings, LogWorker};
-
-/// Exit code for a bad configuration (`EX_CONFIG` of `sysexits.h`).
-const EXIT_CONFIG: u8 = 78;
 
 /// Carries out a command line.
 pub fn run(arguments: &Arguments) -> ExitCode {
@@ -35,10 +34,12 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         return cli::completions(shell);
     }
     telemetry::log_panics();
+    // Whatever is made here is its owner's alone, also by libraries (indexes, fetched models).
+    rustix::process::umask(Mode::from_raw_mode(0o077));
     if let Command::Serve { .. } | Command::Model(_) = arguments.command
         && let Err(error) = embedder::leave_other_caches()
     {
-        return failed(error);
+        return failed(error, arguments.json);
     }
     if let Command::Verify { file } = &arguments.command {
         return offline::verify(file, arguments.json);
@@ -54,26 +55,17 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     }
     // The daemon loads for itself, when signals are listened to.
     if let Command::Serve { detach } = arguments.command {
-        return serve::serve(sources, detach).unwrap_or_else(failed);
+        return serve::serve(sources, detach, arguments.json)
+            .unwrap_or_else(|error| failed(error, arguments.json));
     }
     let loaded = match Config::load(&sources) {
         Ok(loaded) => loaded,
-        Err(problems) => {
-            cli::complain(&problems);
-            return ExitCode::from(EXIT_CONFIG);
-        }
+        Err(problems) => return cli::fail(Fault::Config, &problems, arguments.json),
     };
     let outcome = match &arguments.command {
         Command::Connect { agent, no_start } => start_log(&loaded)
             .and_then(|_log| connect::connect(arguments, &loaded, agent.as_deref(), *no_start)),
-        Command::CheckConfig => {
-            cli::say(&if arguments.json {
-                format!("{:#}", config::check_json(&loaded))
-            } else {
-                config::render_check(&loaded)
-            });
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::CheckConfig => Ok(check_config(&loaded, arguments.json)),
         Command::Model(what) => models::run(what, &loaded, &sources, arguments.json),
         Command::Restore { file } => Ok(offline::restore(&loaded, file, arguments.json)),
         Command::Serve { .. }
@@ -95,13 +87,26 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),
     };
-    outcome.unwrap_or_else(failed)
+    outcome.unwrap_or_else(|error| failed(error, arguments.json))
+}
+
+fn check_config(loaded: &Loaded, json: bool) -> ExitCode {
+    if let Err(problems) = places::check(loaded) {
+        return cli::fail(Fault::Config, &problems, json);
+    }
+    cli::say(&if json {
+        format!("{:#}", config::check_json(loaded))
+    } else {
+        config::render_check(loaded)
+    });
+    ExitCode::SUCCESS
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what a failed run hands over")]
-fn failed(error: anyhow::Error) -> ExitCode {
-    cli::complain(&format!("{error:#}"));
-    ExitCode::FAILURE
+fn failed(error: anyhow::Error, json: bool) -> ExitCode {
+    let is_usage = error.downcast_ref::<Usage>().is_some();
+    let fault = if is_usage { Fault::Usage } else { Fault::Failed };
+    cli::fail(fault, &format!("{error:#}"), json)
 }
 
 /// The log of a bridge: to stderr, which its host keeps.

@@ -13,16 +13,18 @@ use tokio_util::task::TaskTracker;
 use super::background;
 use super::engine::{Engine, EngineSettings};
 use super::notify::Notifier;
+use super::places;
 use super::process::{Process, dump};
 use super::reload::{Reach, Reloader};
 use super::signals::{Request, Signals, Stop};
 use super::watchdog::{Pulse, Watchdog};
+use crate::bridge;
+use crate::cli::{self, Fault};
 use crate::config::{Config, Loaded, Sources};
 use crate::domain::identity::{Access, AgentName};
 use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket};
 use crate::ports::Meter;
 use crate::telemetry::{Counters, Log};
-use crate::{bridge, cli};
 
 /// Time that calls in flight get to finish after a stop signal.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -44,7 +46,7 @@ const STATUS_EVERY_MAX: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// If it cannot start (store, socket), or if the store failed while it ran.
-pub(super) fn serve(sources: Sources, detach: bool) -> anyhow::Result<ExitCode> {
+pub(super) fn serve(sources: Sources, detach: bool, json: bool) -> anyhow::Result<ExitCode> {
     // Fails only for a process that leads a group already: then it is detached enough.
     let detached = if detach { bridge::detach() } else { Ok(()) };
     // Taken before there is a second thread, since it changes the environment.
@@ -62,10 +64,9 @@ pub(super) fn serve(sources: Sources, detach: bool) -> anyhow::Result<ExitCode> 
     let loaded = match Config::load(&sources) {
         Ok(loaded) => loaded,
         Err(problems) => {
-            cli::complain(&problems);
             let first = problems.list().first().map(ToString::to_string).unwrap_or_default();
             notifier.status(&format!("bad configuration: {first}"));
-            return Ok(ExitCode::from(super::EXIT_CONFIG));
+            return Ok(cli::fail(Fault::Config, &problems, json));
         }
     };
     let (log, worker) = super::install_log(&super::log_settings(&loaded.config))?;
@@ -75,6 +76,12 @@ pub(super) fn serve(sources: Sources, detach: bool) -> anyhow::Result<ExitCode> 
     }
     for warning in &loaded.warnings {
         tracing::warn!(warning, "configuration");
+    }
+    // The start goes on as far as it can.
+    if let Err(problems) = places::check(&loaded) {
+        for problem in places::lines(&problems) {
+            tracing::warn!(warning = problem, "configuration");
+        }
     }
     let start = Start {
         sources,

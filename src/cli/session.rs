@@ -1,12 +1,13 @@
 //! One call of a person to the daemon.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::failure::Fault;
 use super::requests::ToolArguments;
+use crate::mcp::ARGUMENT_FAULT;
 use crate::mcp::client::{Client, ClientError, Hello};
 
 /// Longest wait of a person for an answer.
@@ -15,15 +16,10 @@ pub(super) const WAIT: Duration = Duration::from_mins(1);
 /// Longest wait for what takes as long as the store is large.
 pub(super) const LONG_WAIT: Duration = Duration::from_hours(6);
 
-/// Exit code for a daemon that does not answer (`EX_UNAVAILABLE` of `sysexits.h`).
-const EXIT_UNAVAILABLE: u8 = 69;
-/// Exit code for a wrong command line (`EX_USAGE`).
-const EXIT_USAGE: u8 = 64;
-
 /// Why a command could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
-    /// The command line contradicts itself.
+    /// The command line contradicts itself, or the daemon cannot read an argument.
     #[error("{0}")]
     Usage(String),
     /// No daemon.
@@ -49,12 +45,12 @@ pub(super) enum CliError {
 }
 
 impl CliError {
-    /// The exit code that tells scripts what sort of failure this is.
-    pub(super) fn exit_code(&self) -> ExitCode {
+    /// What sort of failure this is.
+    pub(super) fn fault(&self) -> Fault {
         match self {
-            Self::Usage(_) => ExitCode::from(EXIT_USAGE),
-            Self::NoDaemon { .. } => ExitCode::from(EXIT_UNAVAILABLE),
-            Self::Client(_) | Self::Refused(_) | Self::Io(_) | Self::Data(_) => ExitCode::FAILURE,
+            Self::Usage(_) => Fault::Usage,
+            Self::NoDaemon { .. } => Fault::NoDaemon,
+            Self::Client(_) | Self::Refused(_) | Self::Io(_) | Self::Data(_) => Fault::Failed,
         }
     }
 }
@@ -99,7 +95,12 @@ pub(super) async fn call_within(
 ) -> Result<Value, CliError> {
     let reply = client.call_tool(tool, arguments.into(), wait).await?;
     if reply.is_error {
-        return Err(CliError::Refused(reply.text));
+        let is_usage = reply.fault.as_deref() == Some(ARGUMENT_FAULT);
+        return Err(if is_usage {
+            CliError::Usage(reply.text)
+        } else {
+            CliError::Refused(reply.text)
+        });
     }
     Ok(reply.structured.unwrap_or_else(|| json!({})))
 }

@@ -58,6 +58,14 @@ pub struct Source {
     pub place: Place,
 }
 
+impl Loaded {
+    /// Where the value of a key stands.
+    pub fn place(&self, key: &str) -> Place {
+        let source = self.sources.iter().find(|source| source.key == key);
+        source.map_or_else(|| Place::of(Origin::Default), |source| source.place.clone())
+    }
+}
+
 impl Config {
     /// Loads and validates everything; opens nothing but the configuration file.
     ///

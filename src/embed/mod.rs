@@ -20,6 +20,7 @@ mod elf;
 pub mod files;
 mod onnx;
 pub mod runtime;
+mod scripts;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use crate::domain::chunk::CHUNKS_VERSION;
 use crate::ports::Clock;
 
-pub use endpoint::EndpointSettings;
+pub use endpoint::{EndpointSettings, check_key};
 pub use queue::{Plan, Queue};
 use runtime::Places;
 pub use worker::{Loaded, Model, ModelError};

@@ -11,7 +11,7 @@ mod request;
 mod secret;
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use super::lanes::lock;
 use super::queue::{Plan, Queue};
 use super::worker::{Loaded, Model, ModelError};
 use crate::domain::address::Network;
-use crate::domain::embedding::{Languages, ModelIdentity};
+use crate::domain::embedding::{ModelIdentity, Scripts};
 use crate::domain::limits::EMBED_BATCH_MAX;
 use crate::ports::Clock;
 
@@ -48,10 +48,20 @@ pub struct EndpointSettings {
     pub document_prefix: Option<String>,
     /// The window that texts are cut for, tokens; `None`: what the catalogue says.
     pub tokens_max: Option<usize>,
+    /// What the model reads; `None`: what the catalogue says, else everything.
+    pub scripts: Option<Scripts>,
     /// Most texts of one request.
     pub batch: usize,
     /// Addresses that are neither this machine nor public and may be used all the same.
     pub allow_private: Vec<Network>,
+}
+
+/// Whether a file holds a key that may be used.
+///
+/// # Errors
+/// Why not.
+pub fn check_key(file: &Path) -> Result<(), String> {
+    secret::read(file).map(drop)
 }
 
 /// The key that allows an address of the network around.
@@ -81,7 +91,7 @@ impl EndpointSettings {
             weights_hash: "by the endpoint".to_owned(),
             tokenizer_hash: "by the endpoint".to_owned(),
             text_template: super::text_template(),
-            languages: row.map_or(Languages::All, |row| row.languages),
+            scripts: self.scripts.unwrap_or_else(|| row.map_or(Scripts::ALL, |row| row.scripts)),
         }
     }
 
