@@ -45,7 +45,7 @@ pub fn open(dir: &Path, model: &str) -> Arc<Engine> {
         state_dir: Some(dir.join("state")),
     };
     let config = Config::load(&sources).unwrap().config;
-    let settings = EngineSettings { state_dir: dir.join("state"), config };
+    let settings = EngineSettings { state_dir: dir.join("state"), config, start_empty: false };
     Arc::new(Engine::open(&settings, Arc::new(Counters::default())).unwrap())
 }
 

@@ -12,13 +12,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::engine::{Engine, USAGE_FLUSH_EVERY};
+use super::told;
 use super::watchdog::Pulse;
 use crate::config::Config;
 use crate::domain::limits::{MODEL_RETRY_MAX, MODEL_RETRY_MIN};
-use crate::ports::{EmbedError, ParityReport, Store as _, StoreError};
+use crate::ports::{Backup, EmbedError, ParityReport, Store as _, StoreError};
 use crate::service::ServiceError;
 use crate::service::maintain::BacklogError;
 
+/// Time between two looks at the file of the store and at the parts.
+const GUARD_EVERY: Duration = Duration::from_secs(1);
 /// Time between two looks for memories without vectors when nobody reports one.
 const BACKLOG_EVERY: Duration = Duration::from_mins(1);
 /// Wait after the model or the store refused a batch.
@@ -76,6 +79,13 @@ pub(super) fn start(
             }
         }
     });
+    let (guarded, token) = (Arc::clone(engine), stop.clone());
+    tasks.spawn(async move {
+        tokio::select! {
+            () = token.cancelled() => {}
+            () = guard(&guarded) => {}
+        }
+    });
     let (backing_up, token) = (Arc::clone(engine), stop.clone());
     tasks.spawn(async move {
         loop {
@@ -85,6 +95,35 @@ pub(super) fn start(
             }
         }
     });
+}
+
+/// Looks, often, at what may go wrong while nobody asks for anything: so it is known since when, and
+/// a store whose file is gone is saved while there is still something to save.
+async fn guard(engine: &Engine) {
+    let mut is_saved = false;
+    loop {
+        let found = engine.store().look_for_file().await;
+        engine.service.look_at_parts();
+        let is_gone = matches!(found, Err(StoreError::Gone(_)));
+        if is_gone && !is_saved {
+            match engine.service.rescue().await {
+                Ok(None) => {}
+                Ok(Some(made)) => tell_backup(&made),
+                Err(error) => tracing::error!(%error, "backup failed"),
+            }
+        }
+        is_saved = is_gone;
+        tokio::time::sleep(GUARD_EVERY).await;
+    }
+}
+
+fn tell_backup(made: &Backup) {
+    tracing::info!(
+        path = %made.path.display(),
+        n_items = made.n_memories,
+        n_bytes = made.n_bytes,
+        "backup made"
+    );
 }
 
 /// Everything that follows from the store: the indexes, and vectors that come late. Words wait for no
@@ -152,7 +191,7 @@ async fn prove_indexes(engine: &Engine) {
     loop {
         match engine.compare_indexes().await {
             Ok(report) => tell(&report),
-            Err(error) => tracing::warn!(error = format!("{error:#}"), "indexes not compared"),
+            Err(error) => tracing::warn!(error = told(&error), "indexes not compared"),
         }
         tokio::time::sleep(pause).await;
         let is_lost = tokio::time::timeout(PARITY_EVERY, text_lost(engine)).await.is_ok();
@@ -221,12 +260,7 @@ async fn look_for_backup(engine: &Engine) {
     }
     match engine.service.back_up_if_due().await {
         Ok(None) => {}
-        Ok(Some(made)) => tracing::info!(
-            path = %made.path.display(),
-            n_items = made.n_memories,
-            n_bytes = made.n_bytes,
-            "backup made"
-        ),
+        Ok(Some(made)) => tell_backup(&made),
         Err(error) => tracing::error!(%error, "backup failed"),
     }
 }
@@ -237,7 +271,7 @@ async fn keep_up(engine: &Engine, log_keep: Duration) {
         Ok(0) => {}
         Ok(n_items) => tracing::info!(n_items, "forgotten content erased"),
         // `status` says so already.
-        Err(ServiceError::Store(StoreError::NoRoom(_))) => return,
+        Err(ServiceError::Store(StoreError::NoRoom(_) | StoreError::Gone(_))) => return,
         Err(error) => tracing::warn!(%error, "forgotten content not erased yet"),
     }
     let keep = SignedDuration::try_from(log_keep).unwrap_or(SignedDuration::MAX);

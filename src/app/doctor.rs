@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::embedder::{RUNTIME_DIR, models_dir, places as runtime_places};
 use super::engine::{INDEX_DIR, backup_dir};
+use super::lost::LostStore;
 use super::places::{check as check_places, lines};
 use crate::cli::doctor::{DataPlaces, Finding, MODEL_SETTING, Premises, ShippedUnit};
 use crate::cli::{self, Arguments};
@@ -48,8 +49,10 @@ pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {
 
 fn premises(loaded: &Loaded) -> Premises {
     let (model, weights_hash) = model(loaded);
+    let mut findings = vec![configuration(loaded), model];
+    findings.extend(lost(&loaded.state_dir.path, Some(&loaded.config)));
     Premises {
-        findings: vec![configuration(loaded), model],
+        findings,
         data: Some(places(&loaded.state_dir.path, Some(&loaded.config))),
         sockets: loaded.socket_candidates.clone(),
         units: UNITS.to_vec(),
@@ -72,6 +75,12 @@ fn premises_without(sources: &Sources, problems: &Problems) -> Premises {
         units: UNITS.to_vec(),
         ..Premises::default()
     }
+}
+
+/// A store that is missing where there was one.
+fn lost(state_dir: &Path, config: Option<&Config>) -> Option<Finding> {
+    let lost = LostStore::look(state_dir, config)?;
+    Some(Finding::down("lost store", lost.to_string(), lost.advice()))
 }
 
 fn places(dir: &Path, config: Option<&Config>) -> DataPlaces {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::embedder;
+use super::lost::LostStore;
+use super::{embedder, told};
 use crate::clock::{RandomIds, SystemClock};
 use crate::config::Config;
 use crate::domain::embedding::SpaceId;
@@ -32,6 +33,8 @@ pub struct EngineSettings {
     pub state_dir: PathBuf,
     /// The configuration.
     pub config: Config,
+    /// Whether a new store is made even where there are traces of one that is missing.
+    pub start_empty: bool,
 }
 
 /// Store, indexes, model and use cases of one data directory.
@@ -50,9 +53,13 @@ impl Engine {
     /// Returns as soon as the store is open: call [`Engine::load`] to fill the indexes.
     ///
     /// # Errors
-    /// What the store or the model's configuration says; nothing is changed then.
+    /// What the store or the model's configuration says, and a store that is missing where there was
+    /// one; nothing is changed then.
     pub fn open(settings: &EngineSettings, meter: Arc<dyn Meter>) -> anyhow::Result<Self> {
-        let EngineSettings { state_dir, config } = settings;
+        let EngineSettings { state_dir, config, start_empty } = settings;
+        if let Some(lost) = LostStore::look(state_dir, Some(config)).filter(|_| !start_empty) {
+            anyhow::bail!("{lost}; {}", lost.advice());
+        }
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let store_settings = StoreSettings { cache_bytes: config.store.cache_bytes };
         let store = RedbStore::open(state_dir, store_settings, clock.now())
@@ -66,6 +73,7 @@ impl Engine {
         let service = Service::new(
             Ports {
                 store: store.clone(),
+                ledger: store.clone(),
                 backups: Arc::new(RedbBackups::new(
                     Arc::clone(&store),
                     backup_dir(state_dir, config),
@@ -129,7 +137,7 @@ impl Engine {
             self.index.check(&snapshot).await.context("compare the indexes with the store")
         };
         let found = compare.await;
-        let told = found.as_ref().map(Clone::clone).map_err(|error| format!("{error:#}"));
+        let told = found.as_ref().map(Clone::clone).map_err(told);
         self.service.note_comparison(told);
         found
     }

@@ -5,6 +5,7 @@ mod connect;
 mod doctor;
 mod embedder;
 mod engine;
+mod lost;
 mod models;
 mod notify;
 mod offline;
@@ -54,9 +55,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         return doctor::doctor(arguments, &sources);
     }
     // The daemon loads for itself, when signals are listened to.
-    if let Command::Serve { detach } = arguments.command {
-        return serve::serve(sources, detach, arguments.json)
-            .unwrap_or_else(|error| failed(error, arguments.json));
+    if let Command::Serve { detach, start_empty } = arguments.command {
+        let start = serve::Options { detach, start_empty, json: arguments.json };
+        return serve::serve(sources, start).unwrap_or_else(|error| failed(error, arguments.json));
     }
     let loaded = match Config::load(&sources) {
         Ok(loaded) => loaded,
@@ -106,7 +107,16 @@ fn check_config(loaded: &Loaded, json: bool) -> ExitCode {
 fn failed(error: anyhow::Error, json: bool) -> ExitCode {
     let is_usage = error.downcast_ref::<Usage>().is_some();
     let fault = if is_usage { Fault::Usage } else { Fault::Failed };
-    cli::fail(fault, &format!("{error:#}"), json)
+    cli::fail(fault, &told(&error), json)
+}
+
+/// An error with its causes. Each is told once: most of our messages end with the cause they have.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |told, cause| match cause.to_string() {
+        cause if told.is_empty() => cause,
+        cause if told.ends_with(&cause) => told,
+        cause => format!("{told}: {cause}"),
+    })
 }
 
 /// The log of a bridge: to stderr, which its host keeps.
@@ -124,4 +134,18 @@ fn log_settings(config: &Config) -> LogSettings {
     let LogConfig { directives, json, dir, file_bytes_max, files_keep } = config.log.clone();
     let file = dir.map(|dir| FileSettings { dir, bytes_max: file_bytes_max, files_keep });
     LogSettings { directives, json, file }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn each_cause_of_an_error_is_told_once() {
+        let error = anyhow!("no room").context("write x: no room").context("open the store");
+        assert_eq!(told(&error), "open the store: write x: no room");
+        assert_eq!(told(&anyhow!("no room").context("write x")), "write x: no room");
+    }
 }

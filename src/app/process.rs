@@ -75,10 +75,7 @@ fn line(report: &StatusReport, last_error: Option<&str>) -> String {
     let unwell: Vec<String> = report
         .parts
         .iter()
-        .filter_map(|part| match &part.state {
-            PartState::Ok | PartState::Off { .. } => None,
-            PartState::Degraded { because, .. } => Some(format!("{}: {because}", part.name)),
-        })
+        .filter_map(|part| Some(format!("{}: {}", part.name, part.state.trouble()?.1)))
         .collect();
     let parts = if unwell.is_empty() { "all parts ok".to_owned() } else { unwell.join(", ") };
     format!("{memories}; {parts}; last error: {}", last_error.unwrap_or("none"))

@@ -73,6 +73,7 @@ struct State {
     generation: u64,
     loaded_at: Timestamp,
     needs_restart: Vec<String>,
+    /// Since when the file is refused, and why the last time.
     refused: Option<(Timestamp, String)>,
 }
 
@@ -161,7 +162,9 @@ impl Reloader {
         };
         let reason = format!("reload failed: {first}{more}");
         self.notifier.status(&reason);
-        self.state().refused = Some((self.clock.now(), reason));
+        let mut state = self.state();
+        let since = state.refused.as_ref().map_or_else(|| self.clock.now(), |(since, _)| *since);
+        state.refused = Some((since, reason));
     }
 
     /// The configuration in force.

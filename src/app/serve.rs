@@ -42,11 +42,23 @@ const STATUS_EVERY_MIN: Duration = Duration::from_secs(1);
 /// Longest time between two status lines.
 const STATUS_EVERY_MAX: Duration = Duration::from_secs(30);
 
+/// How the daemon is started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Options {
+    /// Whether it leaves the session of its terminal.
+    pub(super) detach: bool,
+    /// Whether it may begin with an empty store where one was.
+    pub(super) start_empty: bool,
+    /// Whether failures are told as JSON.
+    pub(super) json: bool,
+}
+
 /// Runs the daemon until it is told to stop.
 ///
 /// # Errors
 /// If it cannot start (store, socket), or if the store failed while it ran.
-pub(super) fn serve(sources: Sources, detach: bool, json: bool) -> anyhow::Result<ExitCode> {
+pub(super) fn serve(sources: Sources, options: Options) -> anyhow::Result<ExitCode> {
+    let Options { detach, start_empty, json } = options;
     // Fails only for a process that leads a group already: then it is detached enough.
     let detached = if detach { bridge::detach() } else { Ok(()) };
     // Taken before there is a second thread, since it changes the environment.
@@ -86,13 +98,14 @@ pub(super) fn serve(sources: Sources, detach: bool, json: bool) -> anyhow::Resul
     let start = Start {
         sources,
         loaded,
+        is_empty: start_empty,
         inherited,
         notifier: Arc::clone(&notifier),
         log: Arc::clone(&log),
     };
     let outcome = runtime.block_on(run(start, signals));
     if let Err(error) = &outcome {
-        notifier.status(&format!("ended: {error:#}"));
+        notifier.status(&format!("ended: {}", super::told(error)));
     }
     // Blocking reads that a call left behind hold nothing that must be saved.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -105,6 +118,8 @@ pub(super) fn serve(sources: Sources, detach: bool, json: bool) -> anyhow::Resul
 struct Start {
     sources: Sources,
     loaded: Loaded,
+    /// Whether it may start empty where a store is missing.
+    is_empty: bool,
     inherited: ListenFd,
     notifier: Arc<Notifier>,
     log: Arc<Log>,
@@ -119,7 +134,7 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     let Some(engine) = open(&start, Arc::clone(&meter), &mut signals).await? else {
         return Ok(ExitCode::SUCCESS);
     };
-    let Start { sources, loaded, mut inherited, notifier, log } = start;
+    let Start { sources, loaded, mut inherited, notifier, log, .. } = start;
     let socket = socket(&mut inherited, &loaded)?;
     let place = socket.path().display().to_string();
     let state_dir = loaded.state_dir.path.clone();
@@ -186,7 +201,11 @@ async fn open(
     signals: &mut Signals,
 ) -> anyhow::Result<Option<Arc<Engine>>> {
     let Loaded { config, state_dir, .. } = &start.loaded;
-    let settings = EngineSettings { state_dir: state_dir.path.clone(), config: config.clone() };
+    let settings = EngineSettings {
+        state_dir: state_dir.path.clone(),
+        config: config.clone(),
+        start_empty: start.is_empty,
+    };
     start.notifier.status("opening the store");
     let opening = tokio::task::spawn_blocking(move || Engine::open(&settings, meter));
     tokio::select! {
@@ -334,7 +353,7 @@ impl Daemon {
             "status"
         );
         if let Err(error) = dump(&self.server, &self.state_dir).await {
-            tracing::warn!(error = format!("{error:#}"), "status not written to its file");
+            tracing::warn!(error = super::told(&error), "status not written to its file");
         }
     }
 }

@@ -34,6 +34,9 @@ pub enum Command {
         /// Leave the session of the terminal first (used by `connect` when it starts the daemon)
         #[arg(long, hide = true)]
         detach: bool,
+        /// Make a new store even where there are traces of one that is missing
+        #[arg(long)]
+        start_empty: bool,
     },
     /// Bridge an agent's stdio to the daemon; starts the daemon where none runs
     Connect {

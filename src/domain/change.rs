@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use super::embedding::Embedded;
 use super::id::MemoryId;
 use super::identity::Actor;
-use super::memory::{Anchor, Kind, Memory, Metadata, Origin};
+use super::job::RunId;
+use super::memory::{Anchor, Kind, Memory, Metadata, Origin, Status};
 use super::namespace::Namespace;
 
 /// Idempotency key of a call, scoped to the uid and the agent that sent it.
@@ -53,6 +54,11 @@ pub struct NewMemory {
     pub origin: Origin,
     /// The memory it replaces, which becomes superseded in the same transaction.
     pub supersedes: Option<MemoryId>,
+    /// The memories that it is made of, without repeats. One that is made of memories is always a
+    /// new one, and no other is ever taken for equal to it.
+    pub derived_from: Vec<MemoryId>,
+    /// Memories that say otherwise; they name it too from the same transaction on.
+    pub contradicts: Vec<MemoryId>,
     /// Its vectors, if they were ready in time.
     pub embedded: Option<Embedded>,
 }
@@ -127,8 +133,21 @@ pub struct Patch {
     pub pinned: Option<bool>,
     /// New event time; `Some(None)` removes it.
     pub occurred_at: Option<Option<Timestamp>>,
-    /// End of validity; past it the memory is invalidated; `Some(None)` makes it valid again.
+    /// End of validity; past it the memory is invalidated, unless `status` says something else;
+    /// `Some(None)` makes it valid again.
     pub valid_to: Option<Option<Timestamp>>,
+    /// New place in its life.
+    pub status: Option<Status>,
+    /// The summary that speaks for it; `Some(None)`: none does.
+    pub consolidated_into: Option<Option<MemoryId>>,
+    /// The memory that replaced it.
+    pub superseded_by: Option<Option<MemoryId>>,
+    /// The memory that it replaced.
+    pub supersedes: Option<Option<MemoryId>>,
+    /// All memories that say otherwise; they follow in the same transaction.
+    pub contradicts: Option<Vec<MemoryId>>,
+    /// All memories that it is made of.
+    pub derived_from: Option<Vec<MemoryId>>,
 }
 
 /// Change one memory.
@@ -162,6 +181,44 @@ pub enum Revised {
     Missing,
 }
 
+/// One change of a [`ChangeSet`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Which memory.
+    pub id: MemoryId,
+    /// The version it was decided on.
+    pub version: u64,
+    /// What. Its own version grows by one, whatever else the set does to it.
+    pub patch: Patch,
+}
+
+/// Changes that belong together: carried out all or none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangeSet {
+    /// The run that makes them, which must be open and no dry one: they can be undone with it.
+    pub run: Option<RunId>,
+    /// Memories to store, in order. Links may name them by the ids they have here.
+    pub new: Vec<NewMemory>,
+    /// Memories to change, after that.
+    pub changes: Vec<Change>,
+    /// Cursors and the like, by name.
+    pub marks: Vec<(String, Vec<u8>)>,
+    /// Who acts.
+    pub actor: Actor,
+    /// Now.
+    pub at: Timestamp,
+}
+
+/// What came of a [`ChangeSet`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// The answer for each new memory, in order.
+    pub stored: Vec<Remembered>,
+    /// Memories of another version than expected, or named and not there any more. If there are
+    /// any, nothing was written.
+    pub conflicts: Vec<MemoryId>,
+}
+
 /// Forget memories: at the answer no reader can see them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forget {
@@ -184,6 +241,8 @@ pub struct Forget {
 pub struct Forgotten {
     /// What was forgotten now.
     pub ids: Vec<MemoryId>,
+    /// What was made of them, and is gone for good with them.
+    pub withdrawn: Vec<MemoryId>,
     /// What was not there.
     pub missing: Vec<MemoryId>,
     /// When.
@@ -235,6 +294,10 @@ pub enum Operation {
     Erase,
     /// Vectors came later.
     Embed,
+    /// It has its earlier record again, because the run that changed it was undone.
+    Undo,
+    /// Gone for good with what it was made of, or with the run that made it.
+    Withdraw,
 }
 
 impl Operation {
@@ -248,6 +311,8 @@ impl Operation {
             Self::Restore => "restore",
             Self::Erase => "erase",
             Self::Embed => "embed",
+            Self::Undo => "undo",
+            Self::Withdraw => "withdraw",
         }
     }
 }
@@ -269,6 +334,8 @@ pub struct LogEntry {
     pub version: u64,
     /// Names of the changed fields.
     pub fields: Vec<String>,
+    /// The run that did it, if one did.
+    pub run: Option<RunId>,
 }
 
 /// What a commit did to what the indexes hold.

@@ -161,6 +161,11 @@ pub const REQUEST_KEYS_DROPPED_MAX: usize = 16;
 pub const REQUEST_KEY_BYTES_MAX: usize = 128;
 /// Memories that one handle may name.
 pub const HANDLE_MATCHES_MAX: usize = 32;
+/// Runs of jobs that are kept with what they changed, and can be undone; of more, the oldest go (two
+/// runs a day of five jobs make this about half a year).
+pub const RUNS_KEPT: u64 = 2_000;
+/// Most entries of the change log that are shown of one memory, the newest.
+pub const HISTORY_ENTRIES_MAX: usize = 200;
 /// Violations that a check of the store tells of.
 pub const VIOLATIONS_MAX: usize = 100;
 /// Rows that a backup writes in one transaction.

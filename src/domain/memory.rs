@@ -39,6 +39,8 @@ macro_rules! named_values {
     };
 }
 
+pub(super) use named_values;
+
 named_values! {
     /// What sort of statement a memory is.
     Kind {
@@ -178,6 +180,13 @@ pub struct Memory {
     pub superseded_by: Option<MemoryId>,
     /// Until when it was true; `None` while it is.
     pub valid_to: Option<Timestamp>,
+    /// The memories that it was made of, without repeats; none: it was not made of memories. It is
+    /// withdrawn when one of them is forgotten.
+    pub derived_from: Vec<MemoryId>,
+    /// The summary that speaks for it now.
+    pub consolidated_into: Option<MemoryId>,
+    /// Memories that say otherwise, without it being clear which is right; they name it too.
+    pub contradicts: Vec<MemoryId>,
     /// How it came to be.
     pub origin: Origin,
     /// Grows by one with each change, from 1.

@@ -14,6 +14,7 @@ pub mod change;
 pub mod dedupe;
 pub mod embedding;
 pub mod filter;
+pub mod job;
 pub mod likeness;
 pub mod search;
 pub mod transfer;

@@ -157,6 +157,8 @@ impl Writer {
             pinned: false,
             origin: Origin::Stated,
             supersedes: None,
+            derived_from: Vec::new(),
+            contradicts: Vec::new(),
             embedded: vector.map(|vector| embedded(self.space, vector)),
         };
         let request = Remember { memories: vec![new], request: None, actor: Actor::Owner, at };

@@ -90,7 +90,7 @@ pub(super) fn resource_not_found(uri: &str) -> ErrorData {
 
 fn is_ours(error: &ServiceError) -> bool {
     match error {
-        ServiceError::Store(StoreError::SupersedesMissing(_))
+        ServiceError::Store(StoreError::SupersedesMissing(_) | StoreError::BadLink(_))
         | ServiceError::Backup(BackupError::Exists(_) | BackupError::Running)
         | ServiceError::Invalid { .. }
         | ServiceError::NotFound { .. }

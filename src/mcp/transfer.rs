@@ -104,6 +104,12 @@ pub struct MemoryLine {
     superseded_by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     valid_to: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    derived_from: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    consolidated_into: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    contradicts: Vec<String>,
     origin: String,
     version: u64,
     content_version: u64,
@@ -218,6 +224,9 @@ fn memory_line(version: &Version) -> MemoryLine {
         supersedes: memory.supersedes.map(|id| id.to_string()),
         superseded_by: memory.superseded_by.map(|id| id.to_string()),
         valid_to: text_of(memory.valid_to),
+        derived_from: memory.derived_from.iter().map(ToString::to_string).collect(),
+        consolidated_into: memory.consolidated_into.map(|id| id.to_string()),
+        contradicts: memory.contradicts.iter().map(ToString::to_string).collect(),
         origin: memory.origin.to_string(),
         version: memory.version,
         content_version: version.content_version,
@@ -294,6 +303,9 @@ impl MemoryLine {
                 supersedes: ids("supersedes", self.supersedes.as_ref())?,
                 superseded_by: ids("superseded_by", self.superseded_by.as_ref())?,
                 valid_to: times("valid_to", self.valid_to.as_ref())?,
+                derived_from: all_ids("derived_from", &self.derived_from)?,
+                consolidated_into: ids("consolidated_into", self.consolidated_into.as_ref())?,
+                contradicts: all_ids("contradicts", &self.contradicts)?,
                 origin: Origin::parse(&self.origin).ok_or_else(|| named("origin"))?,
                 version: self.version,
                 usage: Usage {
@@ -332,4 +344,8 @@ fn id(field: &str, text: &str) -> Result<MemoryId, String> {
 
 fn ids(field: &str, text: Option<&String>) -> Result<Option<MemoryId>, String> {
     text.map(|text| id(field, text)).transpose()
+}
+
+fn all_ids(field: &str, texts: &[String]) -> Result<Vec<MemoryId>, String> {
+    texts.iter().map(|text| id(field, text)).collect()
 }

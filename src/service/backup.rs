@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::status::{PartState, PartStatus};
 use super::{Service, ServiceError};
 use crate::domain::backup::{BackupHistory, next_backup};
 use crate::domain::change::Forgotten;
@@ -34,12 +35,23 @@ pub struct BackupReport {
     pub next: Option<Timestamp>,
 }
 
-/// Remembers the last attempt, if it failed.
+/// Remembers the attempts that failed, until one succeeds.
 #[derive(Debug, Default)]
-pub(super) struct BackupTrouble(Mutex<Option<(Timestamp, String)>>);
+pub(super) struct BackupTrouble(Mutex<Option<Failure>>);
+
+/// A row of failed attempts.
+#[derive(Clone, Debug)]
+struct Failure {
+    /// When the first was.
+    since: Timestamp,
+    /// When the last was.
+    last_at: Timestamp,
+    /// Why the last failed.
+    because: String,
+}
 
 impl BackupTrouble {
-    fn lock(&self) -> MutexGuard<'_, Option<(Timestamp, String)>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Failure>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -61,12 +73,29 @@ impl Service {
         if let Some(to) = to.as_ref().filter(|to| !to.is_absolute()) {
             return Err(ServiceError::invalid("file", "an absolute path", to.display()));
         }
+        Ok(self.make_backup(to).await?)
+    }
+
+    async fn make_backup(&self, to: Option<PathBuf>) -> Result<Backup, BackupError> {
         let is_regular = to.is_none();
         let made = self.backups.make(to, self.clock.now()).await;
         if is_regular {
             self.note_attempt(made.as_ref().err());
         }
-        Ok(made?)
+        made
+    }
+
+    /// Makes a backup of a store whose file is gone, which would end with the process. `None`: the
+    /// place where the backups lie is gone, too, which looks as if somebody meant it.
+    ///
+    /// # Errors
+    /// Why it could not be made.
+    pub async fn rescue(&self) -> Result<Option<Backup>, BackupError> {
+        let place = self.backups.place();
+        if !place.exists() && !place.parent().is_some_and(std::path::Path::exists) {
+            return Ok(None);
+        }
+        self.make_backup(None).await.map(Some)
     }
 
     /// Makes the backup that is due, if one is, and then removes the oldest of too many. `None`: none
@@ -98,29 +127,35 @@ impl Service {
     }
 
     fn note_attempt(&self, error: Option<&BackupError>) {
-        *self.backup_trouble.lock() = error
-            .filter(|error| **error != BackupError::Running)
-            .map(|error| (self.clock.now(), error.to_string()));
+        let now = self.clock.now();
+        let mut trouble = self.backup_trouble.lock();
+        let since = trouble.as_ref().map_or(now, |failure| failure.since);
+        *trouble = error.filter(|error| **error != BackupError::Running).map(|error| Failure {
+            since,
+            last_at: now,
+            because: error.to_string(),
+        });
     }
 
     fn next_backup(&self, known: &[Backup], now: Timestamp) -> Option<Timestamp> {
         let every = self.settings().backup.every;
-        let failed_at = self.backup_trouble.lock().as_ref().map(|(at, _)| *at);
+        let failed_at = self.backup_trouble.lock().as_ref().map(|failure| failure.last_at);
         // One from the future was made while the clock was wrong and says nothing.
         let last = known.iter().map(|backup| backup.created_at).filter(|at| *at <= now).max();
         let history = BackupHistory { last, failed_at, started_at: self.started_at };
         (!every.is_zero()).then(|| next_backup(history, every))
     }
 
-    /// State of the backups, and what is wrong with them.
-    pub(super) async fn backup_report(&self, now: Timestamp) -> (BackupReport, Option<String>) {
-        let mut trouble = self.backup_trouble.lock().as_ref().map(|(_, reason)| reason.clone());
+    /// State of the backups, in numbers and as a part.
+    pub(super) async fn backup_report(&self, now: Timestamp) -> (BackupReport, PartStatus) {
+        let mut trouble = self.backup_trouble.lock().clone();
         let known = match self.backups.list().await {
             Ok(known) => known,
             // That is the store's own trouble.
             Err(BackupError::Store(_)) => Vec::new(),
             Err(error) => {
-                trouble = trouble.or_else(|| Some(error.to_string()));
+                let new = || Failure { since: now, last_at: now, because: error.to_string() };
+                trouble = Some(trouble.unwrap_or_else(new));
                 Vec::new()
             }
         };
@@ -130,7 +165,14 @@ impl Service {
             n_backups: known.len(),
             last: known.into_iter().next_back(),
         };
-        (report, trouble)
+        let state = match trouble {
+            Some(Failure { since, because, .. }) => PartState::Degraded { since, because },
+            None if report.next.is_some() => PartState::Ok,
+            None => PartState::Off {
+                because: "no backup is made on schedule: `backup.every_hours` is 0".to_owned(),
+            },
+        };
+        (report, PartStatus { name: "backup", state })
     }
 
     /// The names of the backups that were made while a memory of this receipt existed, and may so

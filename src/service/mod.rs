@@ -37,12 +37,14 @@ pub use error::ServiceError;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
-use crate::ports::{Backups, Candidates, Clock, Embedder, Ids, Meter, Store, Transfer};
+use crate::ports::{Backups, Candidates, Clock, Embedder, Ids, Ledger, Meter, Store, Transfer};
 
 /// What the composition root hands in.
 pub struct Ports {
     /// The one truth.
     pub store: Arc<dyn Store>,
+    /// The jobs and what they did, in the same place.
+    pub ledger: Arc<dyn Ledger>,
     /// Its backups.
     pub backups: Arc<dyn Backups>,
     /// The way out of it and into it.
@@ -87,6 +89,7 @@ pub struct Settings {
 /// The use cases.
 pub struct Service {
     store: Arc<dyn Store>,
+    ledger: Arc<dyn Ledger>,
     backups: Arc<dyn Backups>,
     transfer: Arc<dyn Transfer>,
     candidates: Arc<dyn Candidates>,
@@ -110,6 +113,7 @@ impl Service {
         let started_at = ports.clock.now();
         Self {
             store: ports.store,
+            ledger: ports.ledger,
             backups: ports.backups,
             transfer: ports.transfer,
             candidates: ports.candidates,
@@ -147,6 +151,11 @@ impl Service {
             memory.pinned,
             now,
         )
+    }
+
+    /// The jobs and what they did.
+    pub fn ledger(&self) -> &Arc<dyn Ledger> {
+        &self.ledger
     }
 
     /// The zone of a call.

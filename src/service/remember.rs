@@ -294,6 +294,8 @@ impl Service {
             pinned: draft.pinned,
             origin: Origin::Stated,
             supersedes: superseded.map(|old| old.id),
+            derived_from: Vec::new(),
+            contradicts: Vec::new(),
             embedded: None,
         };
         Ok((memory, redactor.found()))

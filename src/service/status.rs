@@ -45,8 +45,7 @@ pub struct StatusReport {
 impl StatusReport {
     /// The parts that are not well.
     pub fn unwell(&self) -> impl Iterator<Item = &'static str> {
-        let unwell = |part: &&PartStatus| matches!(part.state, PartState::Degraded { .. });
-        self.parts.iter().filter(unwell).map(|part| part.name)
+        self.parts.iter().filter(|part| part.state.trouble().is_some()).map(|part| part.name)
     }
 
     /// Whether every part that is switched on is well.
@@ -85,11 +84,30 @@ pub enum PartState {
     },
     /// Not doing all of its work.
     Degraded {
-        /// Since when (as far as it was noticed).
+        /// Since when.
         since: Timestamp,
         /// Why.
         because: String,
     },
+    /// Not doing its work.
+    Down {
+        /// Since when.
+        since: Timestamp,
+        /// Why.
+        because: String,
+    },
+}
+
+impl PartState {
+    /// Since when and why it is not well, if it is not.
+    pub fn trouble(&self) -> Option<(Timestamp, &str)> {
+        match self {
+            Self::Ok | Self::Off { .. } => None,
+            Self::Degraded { since, because } | Self::Down { since, because } => {
+                Some((*since, because))
+            }
+        }
+    }
 }
 
 /// Remembers since when a part is unwell.
@@ -102,16 +120,17 @@ pub(crate) struct Health {
 impl Health {
     /// The state of a part that is unwell because of `trouble`, or well if there is none.
     fn state(&self, name: &'static str, trouble: Option<String>, now: Timestamp) -> PartStatus {
-        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let state = match trouble {
             None => {
-                since.remove(name);
+                all.remove(name);
                 PartState::Ok
             }
             Some(because) => {
-                PartState::Degraded { since: *since.entry(name).or_insert(now), because }
+                PartState::Degraded { since: *all.entry(name).or_insert(now), because }
             }
         };
+        drop(all);
         PartStatus { name, state }
     }
 
@@ -131,6 +150,54 @@ impl Service {
         *self.health.comparison() = Some(Comparison { at: self.clock.now(), found });
     }
 
+    /// Looks at every part that can be asked without waiting, so that a report knows since when one
+    /// is unwell and not only since when somebody asks.
+    pub fn look_at_parts(&self) {
+        let now = self.clock.now();
+        let index = self.candidates.report();
+        let parts = [self.store_part(None, now), self.text_part(&index, now)];
+        let unwell = parts.into_iter().chain(self.meaning_parts(&index, now));
+        let n_unwell = unwell.filter(|part| part.state.trouble().is_some()).count();
+        tracing::trace!(n_unwell, "looked at the parts");
+    }
+
+    fn store_part(&self, unread: Option<&StoreError>, now: Timestamp) -> PartStatus {
+        let found = self.store.trouble();
+        let is_down = found.as_ref().is_some_and(|trouble| trouble.is_down);
+        let because = found.map(|trouble| trouble.because);
+        let because = because.or_else(|| unread.map(StoreError::to_string));
+        let mut part = self.health.state("store", because, now);
+        if let (true, PartState::Degraded { since, because }) = (is_down, part.state.clone()) {
+            part.state = PartState::Down { since, because };
+        }
+        part
+    }
+
+    fn text_part(&self, index: &IndexReport, now: Timestamp) -> PartStatus {
+        let trouble = (!index.text.ready).then(|| index.text.detail.clone());
+        self.health.state("text", trouble, now)
+    }
+
+    /// `vectors` and `model`.
+    fn meaning_parts(&self, index: &IndexReport, now: Timestamp) -> [PartStatus; 2] {
+        let Some(embedder) = self.embedder.as_ref().map(|embedder| embedder.report()) else {
+            return [
+                off("vectors", "no embedding model is configured: search is by words"),
+                off("model", "switched off by `embed.model`"),
+            ];
+        };
+        let vector_trouble = match self.meaning.open() {
+            None => Some(self.meaning.trouble()),
+            Some(_) => (!index.vectors.ready).then(|| index.vectors.detail.clone()),
+        };
+        let mut vectors = self.health.state("vectors", vector_trouble, now);
+        if let Some(pass) = self.reembedding() {
+            vectors.state = PartState::Degraded { since: pass.since, because: pass.to_string() };
+        }
+        let model_trouble = (!embedder.ready).then_some(embedder.detail);
+        [vectors, self.health.state("model", model_trouble, now)]
+    }
+
     /// Reports on every part. Never fails: what cannot answer is reported as such.
     pub async fn status(&self) -> StatusReport {
         let now = self.clock.now();
@@ -138,55 +205,26 @@ impl Service {
         let index = self.candidates.report();
         let embedder = self.embedder.as_ref().map(|embedder| embedder.report());
         let model = self.embedder.as_ref().and_then(|embedder| embedder.identity());
-        let store_trouble = match &store {
-            Ok(report) => report.trouble.clone(),
-            Err(error) => Some(StoreError::to_string(error)),
-        };
-        let (backup, backup_trouble) = self.backup_report(now).await;
-        let backup_part = match (backup_trouble, backup.next) {
-            (None, None) => {
-                off("backup", "no backup is made on schedule: `backup.every_hours` is 0")
-            }
-            (trouble, _) => self.health.state("backup", trouble, now),
-        };
-        let text_trouble = (!index.text.ready).then(|| index.text.detail.clone());
-        let reembedding = self.reembedding();
-        let vector_trouble = match (self.meaning.open(), &reembedding) {
-            (None, _) => Some(self.meaning.trouble()),
-            (Some(_), Some(pass)) => Some(pass.to_string()),
-            (Some(_), None) => (!index.vectors.ready).then(|| index.vectors.detail.clone()),
-        };
-        let [vectors, model_part] = match &embedder {
-            Some(embedder) => {
-                let model_trouble = (!embedder.ready).then(|| embedder.detail.clone());
-                [
-                    self.health.state("vectors", vector_trouble, now),
-                    self.health.state("model", model_trouble, now),
-                ]
-            }
-            None => [
-                off("vectors", "no embedding model is configured: search is by words"),
-                off("model", "switched off by `embed.model`"),
-            ],
-        };
+        let (backup, backup_part) = self.backup_report(now).await;
+        let [vectors, model_part] = self.meaning_parts(&index, now);
         StatusReport {
             version: env!("CARGO_PKG_VERSION"),
             started_at: self.started_at,
             now,
             parts: vec![
-                self.health.state("store", store_trouble, now),
+                self.store_part(store.as_ref().err(), now),
                 backup_part,
-                self.health.state("text", text_trouble, now),
+                self.text_part(&index, now),
                 vectors,
                 model_part,
             ],
             notes: notes(model.as_ref(), &index),
             store: store.ok(),
             backup,
+            reembedding: self.reembedding(),
             index,
             model,
             embedder,
-            reembedding,
             comparison: self.health.comparison().clone(),
             counters: self.meter.snapshot(),
         }

@@ -9,6 +9,7 @@ use crate::domain::change::{Committed, Effect, Operation};
 use crate::domain::embedding::Embedded;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
+use crate::domain::job::RunId;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::ports::StoreError;
@@ -19,7 +20,7 @@ use super::indexes::IndexRows;
 use super::log::LogRecord;
 use super::records::{IdText, MemoryRecord, UsageRecord};
 use super::reserve::Room;
-use super::tables::{META_SEQUENCE, Tables, meta, namespace_number};
+use super::tables::{META_LOG_INDEXED, META_SEQUENCE, Tables, meta, namespace_number};
 
 /// A memory as it is stored: record and usage.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,11 +51,19 @@ pub(super) fn load(
     Ok(Some(StoredMemory { id, record, usage: decode(usage.value())? }))
 }
 
-/// Who changes something, and when.
+/// Who changes something, when, and in which run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct By<'a> {
     pub(super) actor: &'a Actor,
     pub(super) at: jiff::Timestamp,
+    pub(super) run: Option<RunId>,
+}
+
+impl<'a> By<'a> {
+    /// Somebody, outside of every run.
+    pub(super) const fn new(actor: &'a Actor, at: jiff::Timestamp) -> Self {
+        Self { actor, at, run: None }
+    }
 }
 
 /// A write transaction with its tables open.
@@ -101,6 +110,7 @@ impl<'t> Batch<'t> {
     pub(super) fn finish(mut self) -> Result<Vec<Committed>> {
         if meta(&self.tables.meta, META_SEQUENCE)? != self.sequence {
             self.tables.meta.insert(META_SEQUENCE, self.sequence)?;
+            self.tables.meta.insert(META_LOG_INDEXED, self.sequence)?;
         }
         Ok(self.committed)
     }
@@ -130,6 +140,7 @@ impl<'t> Batch<'t> {
         tables.memories.insert(new.id.as_u128(), record.as_slice())?;
         tables.usage.insert(new.id.as_u128(), usage.as_slice())?;
         rows.insert(tables)?;
+        self.note_sources(new.id, &new.record)?;
         self.count(namespace, 1)?;
         self.await_vectors(new.id)
     }
@@ -152,6 +163,9 @@ impl<'t> Batch<'t> {
             old_rows.remove(tables)?;
             new_rows.insert(tables)?;
         }
+        if old.record.derived_from != new.record.derived_from {
+            self.note_sources(new.id, &new.record)?;
+        }
         Ok(())
     }
 
@@ -167,6 +181,7 @@ impl<'t> Batch<'t> {
             .map(|row| row.value().to_vec())
             .ok_or_else(|| damaged(format!("the memory {} is gone", old.id)))?;
         tables.usage.remove(id)?;
+        tables.strengths.remove(id)?;
         rows.remove(tables)?;
         self.count(namespace, -1)?;
         self.forget_vectors(old.id)?;
@@ -189,14 +204,18 @@ impl<'t> Batch<'t> {
             id: IdText(id),
             version,
             fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+            run: by.run.map(|run| run.0),
         })?;
         self.sequence += 1;
         let sequence = self.sequence;
-        self.change().log.insert(sequence, entry.as_slice())?;
+        let tables = self.change();
+        tables.log.insert(sequence, entry.as_slice())?;
+        tables.log_of.insert((id.as_u128(), sequence), ())?;
         Ok(sequence)
     }
 
-    /// Logs a change of a memory and tells the listener what it is now.
+    /// Logs a change of a memory, notes it in the run that makes it, and tells the listener what the
+    /// memory is now.
     pub(super) fn announce(
         &mut self,
         by: By<'_>,
@@ -206,6 +225,10 @@ impl<'t> Batch<'t> {
         text: NewText,
     ) -> Result<()> {
         let sequence = self.log(by, operation, now.id, now.record.version, fields)?;
+        if let Some(run) = by.run {
+            let change = (now.id.as_u128(), now.record.version, operation == Operation::Store);
+            self.change().run_changes.insert((run.0, sequence), change)?;
+        }
         let (content_changed, embedded) = match text {
             NewText::No => (false, None),
             NewText::Yes(embedded) => (true, embedded),

@@ -1,4 +1,5 @@
-//! How the store is: whether its file has failed for good, and whether there is room to grow.
+//! How the store is: whether its file has failed for good or is gone from its place, and whether there
+//! is room to grow.
 //!
 //! redb takes its file for lost after the first error of a read, a write or a sync: from then on it
 //! answers only what it has in its cache. So whoever meets such an error notes it here, and the
@@ -8,15 +9,18 @@ use std::sync::OnceLock;
 
 use tokio::sync::watch;
 
-use crate::ports::StoreError;
+use crate::ports::{StoreError, StoreTrouble};
 
 use super::errors::{Result, is_fatal};
+use super::presence::Presence;
 use super::reserve::{Reserve, Room};
 
 /// Shared by the writer and all readers of one store.
 #[derive(Debug)]
 pub(super) struct Condition {
     fatal: watch::Sender<Option<String>>,
+    /// `None` for a store that is no file.
+    presence: Option<Presence>,
     reserve: OnceLock<Reserve>,
     /// The first damage that was met since the start: what is stored goes on, but a person must look.
     damage: OnceLock<String>,
@@ -24,8 +28,13 @@ pub(super) struct Condition {
 
 impl Condition {
     /// A store that has just been opened.
-    pub(super) fn new() -> Self {
-        Self { fatal: watch::Sender::new(None), reserve: OnceLock::new(), damage: OnceLock::new() }
+    pub(super) fn new(presence: Option<Presence>) -> Self {
+        Self {
+            fatal: watch::Sender::new(None),
+            presence,
+            reserve: OnceLock::new(),
+            damage: OnceLock::new(),
+        }
     }
 
     /// Has the room on the disk looked after from now on.
@@ -38,12 +47,27 @@ impl Condition {
         self.reserve.get().map_or(Room::Enough, Reserve::room)
     }
 
-    /// Why nothing is stored, or nothing new, or something cannot be read: the file has failed, the
-    /// disk is full, or damage was met.
-    pub(super) fn trouble(&self) -> Option<String> {
-        self.fatal()
-            .or_else(|| self.reserve.get().and_then(Reserve::full))
-            .or_else(|| self.damage.get().cloned())
+    /// Looks whether what is written lasts.
+    ///
+    /// # Errors
+    /// [`StoreError::Gone`].
+    pub(super) fn present(&self) -> Result<()> {
+        self.presence
+            .as_ref()
+            .and_then(Presence::look)
+            .map_or(Ok(()), |why| Err(StoreError::Gone(why)))
+    }
+
+    /// Why nothing is stored, or nothing new, or something cannot be read: the file has failed or is
+    /// gone, the disk is full, or damage was met.
+    pub(super) fn trouble(&self) -> Option<StoreTrouble> {
+        let gone = || self.presence.as_ref().and_then(Presence::gone);
+        if let Some(because) = self.fatal().or_else(gone) {
+            return Some(StoreTrouble { because, is_down: true });
+        }
+        let full = self.reserve.get().and_then(Reserve::full);
+        let because = full.or_else(|| self.damage.get().cloned())?;
+        Some(StoreTrouble { because, is_down: false })
     }
 
     /// Notes the error of an outcome if no more can be written after it; the first one stands. On a

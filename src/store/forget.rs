@@ -1,4 +1,6 @@
 //! Forgetting: out of every reader's sight at once, and erased when its time has come.
+//!
+//! What was made of a forgotten memory goes for good in the same transaction ([`super::withdraw`]).
 
 use std::collections::BTreeSet;
 
@@ -15,6 +17,8 @@ use super::codec::{Stored, decode, encode};
 use super::errors::Result;
 use super::records::{IdText, Unknown, UsageRecord, time, times};
 use super::requests::{Keyed, RequestItem, RequestRecord};
+use super::staging::Staging;
+use super::withdraw::{self, Gone};
 
 /// Who erases what is due, in the log.
 const ERASE_JOB: Actor = Actor::Job("erase");
@@ -25,26 +29,38 @@ pub(super) fn forget(batch: &mut Batch<'_>, request: &Forget) -> Result<Forgotte
     if let Some(first) = batch.first_answer(Keyed::Forget, key, request.at)? {
         return replayed(&first);
     }
-    let by = By { actor: &request.actor, at: request.at };
+    let by = By::new(&request.actor, request.at);
+    let named: BTreeSet<MemoryId> = request.ids.iter().copied().collect();
+    let derived = withdraw::made_of(batch, named.iter().copied())?;
     let (mut ids, mut missing) = (Vec::new(), Vec::new());
+    let mut gone = Vec::new();
     let mut seen = BTreeSet::new();
-    for id in request.ids.iter().copied().filter(|id| seen.insert(*id)) {
+    let is_kept = |id: &MemoryId| !derived.contains(id);
+    for id in request.ids.iter().copied().filter(is_kept).filter(|id| seen.insert(*id)) {
         let is_forgotten = match batch.load(id)? {
             Some(stored) => {
-                forget_one(batch, &stored, request, by)?;
+                let fate =
+                    Fate { restorable_until: request.restorable_until, erase_by: request.erase_by };
+                batch.take_away(&stored, fate, Operation::Forget, by)?;
+                gone.push(Gone { memory: stored, is_withdrawn: false });
                 true
             }
             // The person may cut short the grace of what an agent has forgotten.
-            None => request.restorable_until.is_none() && erase(batch, id, by)?,
+            None => request.restorable_until.is_none() && batch.erase(id, by)?,
         };
         if is_forgotten { &mut ids } else { &mut missing }.push(id);
     }
+    let withdrawn = withdraw::withdraw(batch, &derived, by, &mut gone)?;
+    let mut staging = Staging::default();
+    withdraw::unlink(batch, &mut staging, &gone)?;
+    staging.write(batch, by, None)?;
     let answer = RequestRecord {
-        at: request.at.as_microsecond(),
         items: ids.iter().map(|id| item(*id)).collect(),
         missing: missing.iter().map(|id| IdText(*id)).collect(),
+        withdrawn: withdrawn.iter().map(|id| IdText(*id)).collect(),
         erase_by: Some(request.erase_by.as_microsecond()),
         restorable_until: request.restorable_until.map(jiff::Timestamp::as_microsecond),
+        ..RequestRecord::at(request.at)
     };
     batch.keep_answer(Keyed::Forget, key, &answer, request.at)?;
     replayed(&answer)
@@ -62,46 +78,18 @@ pub(super) fn erase_due(batch: &mut Batch<'_>, now: jiff::Timestamp) -> Result<u
         .map(|row| Ok(MemoryId::from_u128(row?.0.value().1)))
         .collect::<Result<Vec<_>>>()?;
     for id in &due {
-        erase(batch, *id, By { actor: &ERASE_JOB, at: now })?;
+        batch.erase(*id, By::new(&ERASE_JOB, now))?;
     }
     Ok(due.len() as u64)
 }
 
-fn forget_one(
-    batch: &mut Batch<'_>,
-    old: &StoredMemory,
-    request: &Forget,
-    by: By<'_>,
-) -> Result<()> {
-    let bits = old.id.as_u128();
-    let record = batch.remove(old)?;
-    let mut versions = take_versions(&mut batch.change().versions, old.id)?;
-    versions.push((old.record.version, record));
-
-    let is_restorable = request.restorable_until.is_some();
-    let tombstone = ForgottenRecord {
-        namespace: old.record.namespace.clone(),
-        version: old.record.version,
-        forgotten_at: by.at.as_microsecond(),
-        erase_by: request.erase_by.as_microsecond(),
-        restorable_until: request.restorable_until.map(jiff::Timestamp::as_microsecond),
-        erased_at: (!is_restorable).then(|| by.at.as_microsecond()),
-        usage: is_restorable.then(|| old.usage.clone()),
-        unknown: Unknown::new(),
-    };
-    let bytes = encode(&tombstone)?;
-    let tables = batch.change();
-    tables.forgotten.insert(bits, bytes.as_slice())?;
-    if is_restorable {
-        for (version, record) in &versions {
-            tables.forgotten_versions.insert((bits, *version), record.as_slice())?;
-        }
-        tables.erasures.insert((tombstone.due(), bits), ())?;
-    }
-    let sequence = batch.log(by, Operation::Forget, old.id, old.record.version, &[])?;
-    let namespace = old.record.namespace()?;
-    batch.tell(sequence, Effect::Removed { id: old.id, namespace });
-    Ok(())
+/// What becomes of the content of a memory that is taken away.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fate {
+    /// Until when it can be brought back; `None`: its content goes at once.
+    pub(super) restorable_until: Option<jiff::Timestamp>,
+    /// When its content must be gone at the latest.
+    pub(super) erase_by: jiff::Timestamp,
 }
 
 /// Takes all versions of a memory out of a table, oldest first.
@@ -120,22 +108,64 @@ fn take_versions(
         .collect()
 }
 
-/// Erases the content of a forgotten memory; `false` if there is none any more.
-fn erase(batch: &mut Batch<'_>, id: MemoryId, by: By<'_>) -> Result<bool> {
-    let Some(mut tombstone) = batch.forgotten(id)?.filter(|row| row.erased_at.is_none()) else {
-        return Ok(false);
-    };
-    batch.take_forgotten_versions(id, &tombstone)?;
-    tombstone.erased_at = Some(by.at.as_microsecond());
-    tombstone.restorable_until = None;
-    tombstone.usage = None;
-    let bytes = encode(&tombstone)?;
-    batch.change().forgotten.insert(id.as_u128(), bytes.as_slice())?;
-    batch.log(by, Operation::Erase, id, tombstone.version, &[])?;
-    Ok(true)
-}
-
 impl Batch<'_> {
+    /// Takes a memory out of every reader's sight, and keeps of it what its fate says.
+    pub(super) fn take_away(
+        &mut self,
+        old: &StoredMemory,
+        fate: Fate,
+        operation: Operation,
+        by: By<'_>,
+    ) -> Result<()> {
+        let bits = old.id.as_u128();
+        let record = self.remove(old)?;
+        let mut versions = take_versions(&mut self.change().versions, old.id)?;
+        versions.push((old.record.version, record));
+
+        let is_restorable = fate.restorable_until.is_some();
+        let tombstone = ForgottenRecord {
+            namespace: old.record.namespace.clone(),
+            version: old.record.version,
+            forgotten_at: by.at.as_microsecond(),
+            erase_by: fate.erase_by.as_microsecond(),
+            restorable_until: fate.restorable_until.map(jiff::Timestamp::as_microsecond),
+            erased_at: (!is_restorable).then(|| by.at.as_microsecond()),
+            usage: is_restorable.then(|| old.usage.clone()),
+            unknown: Unknown::new(),
+        };
+        let bytes = encode(&tombstone)?;
+        let tables = self.change();
+        tables.forgotten.insert(bits, bytes.as_slice())?;
+        if is_restorable {
+            for (version, record) in &versions {
+                tables.forgotten_versions.insert((bits, *version), record.as_slice())?;
+            }
+            tables.erasures.insert((tombstone.due(), bits), ())?;
+        } else {
+            self.drop_sources(old.id, &versions)?;
+        }
+        let sequence = self.log(by, operation, old.id, old.record.version, &[])?;
+        let namespace = old.record.namespace()?;
+        self.tell(sequence, Effect::Removed { id: old.id, namespace });
+        Ok(())
+    }
+
+    /// Erases the content of a forgotten memory; `false` if there is none any more.
+    pub(super) fn erase(&mut self, id: MemoryId, by: By<'_>) -> Result<bool> {
+        let Some(mut tombstone) = self.forgotten(id)?.filter(|row| row.erased_at.is_none()) else {
+            return Ok(false);
+        };
+        let versions = self.take_forgotten_versions(id, &tombstone)?;
+        self.drop_sources(id, &versions)?;
+        tombstone.erased_at = Some(by.at.as_microsecond());
+        tombstone.restorable_until = None;
+        tombstone.usage = None;
+        let bytes = encode(&tombstone)?;
+        self.change().forgotten.insert(id.as_u128(), bytes.as_slice())?;
+        self.log(by, Operation::Erase, id, tombstone.version, &[])?;
+        Ok(true)
+    }
+
     /// What may be told of a forgotten memory.
     pub(super) fn forgotten(&self, id: MemoryId) -> Result<Option<ForgottenRecord>> {
         self.tables().forgotten.get(id.as_u128())?.map(|row| decode(row.value())).transpose()
@@ -162,6 +192,7 @@ fn item(id: MemoryId) -> RequestItem {
 fn replayed(first: &RequestRecord) -> Result<Forgotten> {
     Ok(Forgotten {
         ids: first.items.iter().map(|item| item.id.0).collect(),
+        withdrawn: first.withdrawn.iter().map(|id| id.0).collect(),
         missing: first.missing.iter().map(|id| id.0).collect(),
         forgotten_at: time(first.at)?,
         erase_by: time(first.erase_by.unwrap_or(first.at))?,

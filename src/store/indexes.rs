@@ -80,13 +80,12 @@ pub(super) fn last_use(id: MemoryId, record: &MemoryRecord, usage: &UsageRecord)
     (usage.last_recalled_at.unwrap_or(record.created_at), id.as_u128())
 }
 
-/// The memory with the lowest id that has this dedupe key and status.
-pub(super) fn equal_memory(
+/// The memories that have this dedupe key and status, in the order of ids.
+pub(super) fn equal_memories(
     dedupe: &impl ReadableTable<(&'static [u8; 32], u8, u128), ()>,
     key: &[u8; 32],
     status: u8,
-) -> Result<Option<MemoryId>> {
-    let mut rows = dedupe.range((key, status, 0)..=(key, status, u128::MAX))?;
-    let first = rows.next().transpose()?;
-    Ok(first.map(|(row, _)| MemoryId::from_u128(row.value().2)))
+) -> Result<impl Iterator<Item = Result<MemoryId>>> {
+    let rows = dedupe.range((key, status, 0)..=(key, status, u128::MAX))?;
+    Ok(rows.map(|row| Ok(MemoryId::from_u128(row?.0.value().2))))
 }

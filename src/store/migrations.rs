@@ -1,9 +1,14 @@
 //! The version of the stored format, and how an older file becomes one of this version.
 
-use redb::{Database, ReadableDatabase, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable as _, WriteTransaction};
 
+use super::codec::decode;
 use super::errors::{Result, damaged};
-use super::tables::{META, META_CREATED_AT, META_FORMAT, META_IDENTITY, Tables, meta};
+use super::log::LogRecord;
+use super::tables::{
+    META, META_CREATED_AT, META_FORMAT, META_IDENTITY, META_LOG_INDEXED, META_LOG_START,
+    META_SEQUENCE, Tables, meta,
+};
 
 /// Makes a file of one version one of the next.
 pub(super) type Migration = fn(&WriteTransaction) -> Result<()>;
@@ -55,6 +60,31 @@ pub(super) fn identify(database: &Database) -> Result<()> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     transaction.open_table(META)?.insert(META_IDENTITY, new_identity())?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Adds to `log_of` the log entries that a version without that table has written, and takes out those
+/// that it has trimmed.
+pub(super) fn index_log(database: &Database) -> Result<()> {
+    let numbers = database.begin_read()?.open_table(META)?;
+    let (indexed, sequence) = (meta(&numbers, META_LOG_INDEXED)?, meta(&numbers, META_SEQUENCE)?);
+    if indexed == sequence {
+        return Ok(());
+    }
+    let log_start = meta(&numbers, META_LOG_START)?;
+    let mut transaction = database.begin_write()?;
+    transaction.set_quick_repair(true);
+    let mut tables = Tables::open(&transaction)?;
+    tables.log_of.retain(|(_, sequence), ()| sequence >= log_start)?;
+    for row in tables.log.range(indexed.saturating_add(1)..)? {
+        let (sequence, record) = row?;
+        // An entry that cannot be read is damage to be told of, not a reason to keep all else shut.
+        let Ok(record) = decode::<LogRecord>(record.value()) else { continue };
+        tables.log_of.insert((record.id.0.as_u128(), sequence.value()), ())?;
+    }
+    tables.meta.insert(META_LOG_INDEXED, sequence)?;
+    drop(tables);
     transaction.commit()?;
     Ok(())
 }

@@ -17,18 +17,26 @@ mod indexes;
 
 mod batch;
 mod condition;
+mod presence;
 mod requests;
 mod reserve;
 mod vectors;
 mod writer;
 
+mod apply;
 mod forget;
 mod log;
 mod remember;
 mod restore;
 mod revise;
 mod spaces;
+mod staging;
 mod usage;
+mod withdraw;
+
+mod ledger;
+mod runs;
+mod undo;
 
 mod listing;
 mod report;
@@ -53,19 +61,22 @@ use jiff::Timestamp;
 use redb::{Database, ReadableDatabase, StorageBackend};
 use tokio::sync::watch;
 
-use crate::domain::change::{Forget, Forgotten, Remember, Remembered, Revise, Revised};
-use crate::domain::change::{UsageNote, VectorsFor};
+use crate::domain::change::{
+    Applied, ChangeSet, Forget, Forgotten, Remember, Remembered, Revise, Revised, UsageNote,
+    VectorsFor,
+};
 use crate::domain::embedding::{ModelIdentity, Space, SpaceId, SpaceNote, Vector};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::limits::SCAN_PAGE;
 use crate::domain::transfer::{ExportPlace, Group, ImportOutcome};
 use crate::ports::{
-    CommitListener, ExportPage, Snapshot, Store, StoreError, StoreReport, Transfer,
+    CommitListener, ExportPage, Snapshot, Store, StoreError, StoreReport, StoreTrouble, Transfer,
 };
 
 pub use backup::{
-    Forgets, RedbBackups, RestoreError, Restored, newest_backup, restore_backup, verify_backup,
+    Forgets, RedbBackups, RestoreError, Restored, newest_backup, newest_kept, restore_backup,
+    verify_backup,
 };
 pub use migrations::FORMAT_VERSION;
 pub use open::{FILE_NAME, LOCK_NAME};
@@ -74,6 +85,7 @@ pub use verify::Verified;
 
 use condition::Condition;
 use errors::Result;
+use presence::Presence;
 use reserve::Reserve;
 use snapshot::RedbSnapshot;
 use writer::Writer;
@@ -107,7 +119,9 @@ impl RedbStore {
         now: Timestamp,
     ) -> std::result::Result<Self, OpenError> {
         let (location, database) = open::open_dir(dir, settings, now)?;
-        Self::start(location, database)
+        let presence = Presence::new(location.path())
+            .map_err(|source| location.file_error("look at", source))?;
+        Self::start(location, database, Some(presence))
     }
 
     /// Opens a store on `backend`, made if it is empty: for tests that make storage fail.
@@ -120,12 +134,16 @@ impl RedbStore {
         now: Timestamp,
     ) -> std::result::Result<Self, OpenError> {
         let (location, database) = open::open_backend(backend, settings, now)?;
-        Self::start(location, database)
+        Self::start(location, database, None)
     }
 
-    fn start(location: open::Location, database: Database) -> std::result::Result<Self, OpenError> {
+    fn start(
+        location: open::Location,
+        database: Database,
+        presence: Option<Presence>,
+    ) -> std::result::Result<Self, OpenError> {
         let database = Arc::new(database);
-        let condition = Arc::new(Condition::new());
+        let condition = Arc::new(Condition::new(presence));
         let writer = Writer::start(Arc::clone(&database), Arc::clone(&condition))
             .map_err(|source| location.file_error("start the writer thread of", source))?;
         Ok(Self { location, database: Arc::new(RwLock::new(Some(database))), writer, condition })
@@ -133,7 +151,7 @@ impl RedbStore {
 
     /// Keeps a file of so many bytes beside the store (0: none; never more than an eighth of the
     /// disk), which is given up when the disk is full. Where there is no room for it, nothing that
-    /// grows is stored until there is; [`RedbStore::trouble`] says so. Blocks.
+    /// grows is stored until there is; [`Store::trouble`] says so. Blocks.
     pub fn keep_ballast(&self, bytes: u64) {
         self.condition.keep(Reserve::new(self.location.dir(), self.location.path(), bytes));
     }
@@ -145,10 +163,13 @@ impl RedbStore {
         tracing::trace!(?room, "looked for room on the disk");
     }
 
-    /// Why nothing is stored, or nothing new: the file has failed ([`RedbStore::fatal`]), or the disk
-    /// is full. As of the last look; asks nothing.
-    pub fn trouble(&self) -> Option<String> {
-        self.condition.trouble()
+    /// Whether the file still is at its place; the writer looks at each commit, too.
+    ///
+    /// # Errors
+    /// [`StoreError::Gone`].
+    pub async fn look_for_file(&self) -> Result<()> {
+        let condition = Arc::clone(&self.condition);
+        snapshot::blocking(move || condition.present()).await
     }
 
     /// Who learns of every commit. Only the first call counts; it comes before the first write.
@@ -237,7 +258,7 @@ impl Transfer for RedbStore {
         is_dry: bool,
     ) -> BoxFuture<'_, Result<Vec<ImportOutcome>>> {
         Box::pin(self.writer.write(move |batch| {
-            let by = batch::By { actor: &actor, at: now };
+            let by = batch::By::new(&actor, now);
             transfer::import(batch, &groups, by, is_dry)
         }))
     }
@@ -262,6 +283,10 @@ impl Store for RedbStore {
         Box::pin(self.writer.write(move |batch| revise::revise(batch, &request)))
     }
 
+    fn apply(&self, set: ChangeSet) -> BoxFuture<'_, Result<Applied>> {
+        Box::pin(self.writer.write(move |batch| apply::apply(batch, &set)))
+    }
+
     fn forget(&self, request: Forget) -> BoxFuture<'_, Result<Forgotten>> {
         Box::pin(self.writer.write(move |batch| forget::forget(batch, &request)))
     }
@@ -276,6 +301,10 @@ impl Store for RedbStore {
 
     fn note_usage(&self, notes: Vec<UsageNote>) -> BoxFuture<'_, Result<()>> {
         Box::pin(self.writer.write(move |batch| usage::note(batch, &notes)))
+    }
+
+    fn note_strengths(&self, strengths: Vec<(MemoryId, f64)>) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.writer.write(move |batch| usage::note_strengths(batch, &strengths)))
     }
 
     fn attach_vectors(
@@ -319,8 +348,11 @@ impl Store for RedbStore {
             report.location = self.location.to_string();
             report.file_bytes = self.location.file_bytes();
             report.n_waiting = self.writer.n_waiting();
-            report.trouble = self.trouble();
             Ok(report)
         })
+    }
+
+    fn trouble(&self) -> Option<StoreTrouble> {
+        self.condition.trouble()
     }
 }

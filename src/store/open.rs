@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use redb::{Builder, Database, StorageBackend};
 
 use super::StoreSettings;
+use super::backup;
 use super::errors::{damaged, is_full};
 use super::migrations::{self, FORMAT_VERSION, MIGRATIONS};
 use super::overlay::Overlay;
@@ -25,6 +26,8 @@ use crate::domain::limits::PROVEN_AT_START_BYTES_MAX;
 pub const FILE_NAME: &str = "recalld.redb";
 /// A store that is being created.
 const NEW_FILE_NAME: &str = "recalld.redb.new";
+/// Rights of the group and of everybody else.
+const OTHERS: u32 = 0o077;
 /// Held by the process that has the store; says which one.
 pub const LOCK_NAME: &str = "recalld.lock";
 
@@ -76,6 +79,7 @@ pub(super) fn open_dir(
 ) -> Result<(Location, Database), OpenError> {
     make_private_dir(dir)?;
     let lock = lock_dir(dir)?;
+    backup::sweep(dir).map_err(|source| file_error("sweep", dir, source))?;
     let path = dir.join(FILE_NAME);
     let database = match open_or_create(dir, &path, settings, now) {
         // Opening a file that was not closed writes; this is what the ballast is for.
@@ -96,7 +100,7 @@ fn open_or_create(
     if !path.try_exists().map_err(|source| file_error("look for", path, source))? {
         create_file(dir, path, settings, now)?;
     }
-    set_mode(path, 0o600)?;
+    make_private(path)?;
     open_file(dir, path, settings)
 }
 
@@ -125,7 +129,7 @@ pub(super) fn make_private_dir(dir: &Path) -> Result<(), OpenError> {
         .mode(0o700)
         .create(dir)
         .map_err(|source| file_error("make the directory", dir, source))?;
-    set_mode(dir, 0o700)?;
+    make_private(dir)?;
     match dir.parent().filter(|parent| !existed && !parent.as_os_str().is_empty()) {
         Some(parent) => sync_dir(parent),
         None => Ok(()),
@@ -229,6 +233,7 @@ fn bring_up_to_date(database: &Database, path: &Path) -> Result<(), OpenError> {
     refuse_newer(path, from)?;
     migrations::migrate(database, from, MIGRATIONS)
         .and_then(|()| migrations::identify(database))
+        .and_then(|()| migrations::index_log(database))
         .map_err(|source| OpenError::Migration { path: path.to_owned(), from, source })
 }
 
@@ -249,15 +254,17 @@ fn guarded_version(database: &impl redb::ReadableDatabase) -> Result<u32, Refusa
     catch(|| migrations::stored_version(database).map_err(Refusal::Store))
 }
 
-pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), OpenError> {
-    let set = || {
-        let present = path.metadata()?.permissions().mode() & 0o7777;
-        if present == mode {
+/// Takes the rights of all others away, if they have some. What its owner may stays as it is: who
+/// took the right to write from it meant that.
+fn make_private(path: &Path) -> Result<(), OpenError> {
+    let narrow = || {
+        let mode = path.metadata()?.permissions().mode() & 0o7777;
+        if mode & OTHERS == 0 {
             return Ok(());
         }
-        std::fs::set_permissions(path, Permissions::from_mode(mode))
+        std::fs::set_permissions(path, Permissions::from_mode(mode & !OTHERS))
     };
-    set().map_err(|source| file_error("make private", path, source))
+    narrow().map_err(|source| file_error("make private", path, source))
 }
 
 /// Makes a new name in `dir` last.

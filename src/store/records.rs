@@ -71,6 +71,12 @@ pub(super) struct MemoryRecord {
     pub(super) superseded_by: Option<IdText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) valid_to: Option<i64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) derived_from: Vec<IdText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) consolidated_into: Option<IdText>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) contradicts: Vec<IdText>,
     pub(super) origin: String,
     pub(super) version: u64,
     /// The version in which the content became what it is: vectors of an earlier one are stale.
@@ -103,6 +109,9 @@ impl MemoryRecord {
             supersedes: None,
             superseded_by: None,
             valid_to: None,
+            derived_from: id_texts(&new.derived_from),
+            consolidated_into: None,
+            contradicts: Vec::new(),
             origin: new.origin.to_string(),
             version: 1,
             content_version: 1,
@@ -155,6 +164,9 @@ impl MemoryRecord {
             supersedes: self.supersedes.map(|id| id.0),
             superseded_by: self.superseded_by.map(|id| id.0),
             valid_to: times(self.valid_to)?,
+            derived_from: self.derived_from.iter().map(|id| id.0).collect(),
+            consolidated_into: self.consolidated_into.map(|id| id.0),
+            contradicts: self.contradicts.iter().map(|id| id.0).collect(),
             origin: named(Origin::parse(&self.origin), &self.origin)?,
             version: self.version,
             usage: usage.to_usage()?,
@@ -193,6 +205,17 @@ impl UsageRecord {
     }
 }
 
+/// Ids as they are stored, without repeats.
+pub(super) fn id_texts(ids: &[MemoryId]) -> Vec<IdText> {
+    let mut texts: Vec<IdText> = Vec::with_capacity(ids.len());
+    for id in ids {
+        if !texts.contains(&IdText(*id)) {
+            texts.push(IdText(*id));
+        }
+    }
+    texts
+}
+
 /// A stored time.
 pub(super) fn time(microseconds: i64) -> Result<Timestamp> {
     Timestamp::from_microsecond(microseconds).map_err(damaged)
@@ -203,6 +226,7 @@ pub(super) fn times(microseconds: Option<i64>) -> Result<Option<Timestamp>> {
     microseconds.map(time).transpose()
 }
 
-fn named<T>(value: Option<T>, text: &str) -> Result<T> {
+/// A value of a name that is known.
+pub(super) fn named<T>(value: Option<T>, text: &str) -> Result<T> {
     value.ok_or_else(|| damaged(format!("the unknown name `{text}`")))
 }

@@ -119,9 +119,12 @@ pub(super) fn store_error(path: &Path, error: StoreError) -> OpenError {
             file_error("write", path, ErrorKind::StorageFull.into())
         }
         StoreError::Damaged(_)
+        | StoreError::Gone(_)
         | StoreError::Busy
         | StoreError::Closed
-        | StoreError::SupersedesMissing(_) => damaged(path, error.to_string()),
+        | StoreError::SupersedesMissing(_)
+        | StoreError::BadLink(_)
+        | StoreError::RunClosed(_) => damaged(path, error.to_string()),
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use redb::ReadableTable;
-
 use crate::domain::change::{NewMemory, Operation, Remember, Remembered, StoreStatus};
 use crate::domain::dedupe::dedupe_key;
 use crate::domain::id::MemoryId;
@@ -13,9 +11,10 @@ use crate::ports::StoreError;
 
 use super::batch::{Batch, By, NewText, StoredMemory};
 use super::errors::{Result, damaged};
-use super::indexes::equal_memory;
-use super::records::{IdText, MemoryRecord, UsageRecord};
+use super::indexes::equal_memories;
+use super::records::{IdText, MemoryRecord, UsageRecord, id_texts};
 use super::requests::{Keyed, RequestItem, RequestRecord, field_names, stored_names};
+use super::staging::Staging;
 use super::tables::status_code;
 
 /// Carries out a [`Remember`].
@@ -28,52 +27,56 @@ pub(super) fn remember(batch: &mut Batch<'_>, request: &Remember) -> Result<Vec<
         return Ok(Vec::new());
     }
     batch.may_grow()?;
-    check(batch, request)?;
-    let by = By { actor: &request.actor, at: request.at };
+    check(batch, &request.memories)?;
+    let by = By::new(&request.actor, request.at);
     let answers = request
         .memories
         .iter()
         .map(|new| remember_one(batch, new, by))
         .collect::<Result<Vec<_>>>()?;
     let answer = RequestRecord {
-        at: request.at.as_microsecond(),
         items: answers.iter().map(request_item).collect(),
-        missing: Vec::new(),
-        erase_by: None,
-        restorable_until: None,
+        ..RequestRecord::at(request.at)
     };
     batch.keep_answer(Keyed::Remember, key, &answer, request.at)?;
     Ok(answers)
 }
 
 /// Finds what makes the request impossible before anything of it is written.
-fn check(batch: &Batch<'_>, request: &Remember) -> Result<()> {
-    for (place, new) in request.memories.iter().enumerate() {
-        let bits = new.id.as_u128();
-        let is_taken = batch.tables().memories.get(bits)?.is_some()
-            || batch.tables().forgotten.get(bits)?.is_some()
-            || request.memories.iter().take(place).any(|earlier| earlier.id == new.id);
+pub(super) fn check(batch: &Batch<'_>, memories: &[NewMemory]) -> Result<()> {
+    for (place, new) in memories.iter().enumerate() {
+        let comes_before =
+            |id: MemoryId| memories.iter().take(place).any(|earlier| earlier.id == id);
+        let is_taken =
+            batch.is_there(new.id)? || batch.forgotten(new.id)?.is_some() || comes_before(new.id);
         if is_taken {
             return Err(damaged(format!("the new id {} was given before", new.id)));
         }
-        if let Some(old) = new.supersedes {
-            let comes_with_it =
-                request.memories.iter().take(place).any(|earlier| earlier.id == old);
-            if !comes_with_it && batch.tables().memories.get(old.as_u128())?.is_none() {
-                return Err(StoreError::SupersedesMissing(old));
-            }
+        if let Some(old) = new.supersedes
+            && !comes_before(old)
+            && !batch.is_there(old)?
+        {
+            return Err(StoreError::SupersedesMissing(old));
         }
+        let links = new.derived_from.iter().chain(&new.contradicts).copied();
+        batch.check_links(new.id, links.filter(|link| !comes_before(*link)))?;
     }
     Ok(())
 }
 
-fn remember_one(batch: &mut Batch<'_>, new: &NewMemory, by: By<'_>) -> Result<Remembered> {
+/// Stores one of several memories, all of which [`check`] has found possible.
+pub(super) fn remember_one(
+    batch: &mut Batch<'_>,
+    new: &NewMemory,
+    by: By<'_>,
+) -> Result<Remembered> {
     let supersedes = new.supersedes.map(|old| latest(batch, old)).transpose()?;
     let new = &NewMemory { supersedes, ..new.clone() };
     let mut answer = match find_equal(batch, new)? {
         Some(equal) => unite(batch, &equal, new, by)?,
         None => store(batch, new, by)?,
     };
+    contradict(batch, answer.id, &new.contradicts, by)?;
     if let Some(old) = new.supersedes.filter(|old| *old != answer.id) {
         supersede(batch, old, answer.id, new, by)?;
         answer.supersedes = Some(old);
@@ -95,8 +98,7 @@ fn latest(batch: &Batch<'_>, id: MemoryId) -> Result<MemoryId> {
         let Some(IdText(next)) = memory.record.superseded_by.filter(|_| is_superseded) else {
             break;
         };
-        let is_there = batch.tables().memories.get(next.as_u128())?.is_some();
-        if !is_there || !chain.insert(next) {
+        if !batch.is_there(next)? || !chain.insert(next) {
             break;
         }
         latest = next;
@@ -104,12 +106,19 @@ fn latest(batch: &Batch<'_>, id: MemoryId) -> Result<MemoryId> {
     Ok(latest)
 }
 
-/// The memory that says the same: an active one, else an archived one.
-fn find_equal(batch: &Batch<'_>, new: &NewMemory) -> Result<Option<StoredMemory>> {
+/// The memory that says the same: an active one, else an archived one. What is made of memories is
+/// never one with what somebody said: it goes when they go.
+pub(super) fn find_equal(batch: &Batch<'_>, new: &NewMemory) -> Result<Option<StoredMemory>> {
+    if !new.derived_from.is_empty() {
+        return Ok(None);
+    }
     let key = dedupe_key(&new.namespace, &new.content, new.occurred_at);
     for status in [Status::Active, Status::Archived] {
-        if let Some(id) = equal_memory(&batch.tables().dedupe, &key.0, status_code(status))? {
-            return batch.load(id);
+        for id in equal_memories(&batch.tables().dedupe, &key.0, status_code(status))? {
+            let equal = batch.load(id?)?;
+            if equal.as_ref().is_some_and(|equal| equal.record.derived_from.is_empty()) {
+                return Ok(equal);
+            }
         }
     }
     Ok(None)
@@ -125,6 +134,7 @@ fn store(batch: &mut Batch<'_>, new: &NewMemory, by: By<'_>) -> Result<Remembere
         id: new.id,
         record: MemoryRecord {
             supersedes: new.supersedes.map(IdText),
+            contradicts: id_texts(&new.contradicts),
             ..MemoryRecord::first(new, by.at)
         },
         usage: UsageRecord::unused(new.importance, anchor_at.as_microsecond()),
@@ -142,8 +152,22 @@ fn store(batch: &mut Batch<'_>, new: &NewMemory, by: By<'_>) -> Result<Remembere
     })
 }
 
-/// Gives an equal memory the tags and the pin of the new one, its activity back, and vectors if it waits
-/// for them.
+/// Links a memory with those that say otherwise, in both directions.
+fn contradict(batch: &mut Batch<'_>, id: MemoryId, others: &[MemoryId], by: By<'_>) -> Result<()> {
+    let others: Vec<IdText> = id_texts(others).into_iter().filter(|other| other.0 != id).collect();
+    let mut staging = Staging::default();
+    if let Some(memory) = staging.edit(batch, id)? {
+        let named = &mut memory.record.contradicts;
+        named.extend(
+            others.iter().filter(|other| !named.contains(other)).copied().collect::<Vec<_>>(),
+        );
+    }
+    staging.link_back(batch, id, &[], &others)?;
+    staging.write(batch, by, None)
+}
+
+/// Gives an equal memory the tags and the pin of the new one, its activity back, and vectors if it
+/// waits for them.
 fn unite(
     batch: &mut Batch<'_>,
     old: &StoredMemory,
@@ -234,7 +258,7 @@ fn request_item(answer: &Remembered) -> RequestItem {
 /// The first answer, as far as it still stands.
 fn replayed(batch: &Batch<'_>, item: &RequestItem) -> Result<Remembered> {
     let id = item.id.0;
-    if batch.tables().memories.get(id.as_u128())?.is_none() {
+    if !batch.is_there(id)? {
         let status = StoreStatus::Forgotten;
         let changed = Vec::new();
         return Ok(Remembered { id, status, embedded: false, changed, supersedes: None });

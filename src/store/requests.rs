@@ -24,13 +24,17 @@ pub(super) enum Keyed {
 
 /// Names of fields as answers carry them.
 const FIELDS: &[&str] = &[
+    "consolidated_into",
     "content",
+    "contradicts",
+    "derived_from",
     "importance",
     "kind",
     "metadata",
     "occurred_at",
     "pinned",
     "status",
+    "superseded_by",
     "supersedes",
     "tags",
     "valid_to",
@@ -143,6 +147,8 @@ pub(super) struct RequestRecord {
     pub(super) items: Vec<RequestItem>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) missing: Vec<IdText>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) withdrawn: Vec<IdText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) erase_by: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,4 +157,18 @@ pub(super) struct RequestRecord {
 
 impl Stored for RequestRecord {
     const WHAT: &'static str = "answer to a request key";
+}
+
+impl RequestRecord {
+    /// An answer that says nothing yet.
+    pub(super) fn at(at: jiff::Timestamp) -> Self {
+        Self {
+            at: at.as_microsecond(),
+            items: Vec::new(),
+            missing: Vec::new(),
+            withdrawn: Vec::new(),
+            erase_by: None,
+            restorable_until: None,
+        }
+    }
 }

@@ -17,6 +17,7 @@ use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
+use super::errors::is_full;
 use crate::domain::limits::{DISK_SHARE, FREE_BYTES_LOW, FREE_BYTES_TO_RESUME, FREE_SHARE_LOW};
 
 /// The ballast in its directory.
@@ -102,17 +103,20 @@ impl Reserve {
         }
         self.release();
         let space = Space::of(&self.dir, &self.store).unwrap_or(space);
-        let cause = match made {
-            Some(Err(error)) => format!(" (the ballast file cannot be made: {error})"),
-            _ => String::new(),
+        let dir = self.dir.display();
+        let why = match made {
+            // A directory that is read-only, not a disk that is full.
+            Some(Err(error)) if !is_full(&error) => format!(
+                "the ballast file cannot be made in {dir}: {error}; nothing new is stored before it is \
+                 there (or `store.ballast_mb` is 0), reading and forgetting go on"
+            ),
+            _ => format!(
+                "the disk is full: {dir} has {} MiB free, and {} MiB are needed before anything new \
+                 is stored; reading and forgetting go on",
+                space.free / MIB,
+                to_resume.div_ceil(MIB),
+            ),
         };
-        let why = format!(
-            "{} has {} MiB free, and {} MiB are needed before anything new is stored; reading and \
-             forgetting go on{cause}",
-            self.dir.display(),
-            space.free / MIB,
-            to_resume.div_ceil(MIB),
-        );
         if full.replace(why.clone()).is_none() {
             tracing::warn!(
                 free_bytes = space.free,

@@ -18,12 +18,13 @@ use super::codec::decode;
 use super::condition::Condition;
 use super::errors::{Result, damaged};
 use super::listing;
-use super::log::LogRecord;
+use super::log::{self, LogRecord};
 use super::records::MemoryRecord;
 use super::tables::{
-    HANDLES, LOG, MEMORIES, META, META_IDENTITY, META_LOG_START, META_SEQUENCE, NAMESPACES,
-    PENDING, USAGE, VECTOR_SETS, VECTORS, VERSIONS, meta, vector_from_bytes,
+    HANDLES, LOG, MARKS, MEMORIES, META, META_IDENTITY, META_LOG_START, META_SEQUENCE, NAMESPACES,
+    PENDING, PRODUCTS, USAGE, VECTOR_SETS, VECTORS, VERSIONS, meta, open_newer, vector_from_bytes,
 };
+use super::usage;
 
 /// What was committed when it was made.
 pub(super) struct RedbSnapshot {
@@ -104,6 +105,33 @@ impl Snapshot for RedbSnapshot {
 
     fn history(&self, id: MemoryId) -> BoxFuture<'_, Result<Vec<Memory>>> {
         Box::pin(self.read(move |transaction| history(transaction, id)))
+    }
+
+    fn log_of(&self, id: MemoryId, limit: usize) -> BoxFuture<'_, Result<Vec<LogEntry>>> {
+        Box::pin(self.read(move |transaction| log::of(transaction, id, limit)))
+    }
+
+    fn products(&self, id: MemoryId) -> BoxFuture<'_, Result<Vec<MemoryId>>> {
+        Box::pin(self.read(move |transaction| products(transaction, id)))
+    }
+
+    fn weaker_than(
+        &self,
+        strength: f64,
+        after: Option<MemoryId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<(f64, MemoryId)>>> {
+        Box::pin(
+            self.read(move |transaction| usage::weaker_than(transaction, strength, after, limit)),
+        )
+    }
+
+    fn mark(&self, name: &str) -> BoxFuture<'_, Result<Option<Vec<u8>>>> {
+        let name = name.to_owned();
+        Box::pin(self.read(move |transaction| {
+            let Some(marks) = open_newer(transaction, MARKS)? else { return Ok(None) };
+            Ok(marks.get(name.as_str())?.map(|mark| mark.value().to_vec()))
+        }))
     }
 
     fn namespaces(&self) -> BoxFuture<'_, Result<Vec<Namespace>>> {
@@ -187,6 +215,21 @@ fn history(transaction: &ReadTransaction, id: MemoryId) -> Result<Vec<Memory>> {
         .range((bits, 0)..=(bits, u64::MAX))?
         .map(|row| decode::<MemoryRecord>(row?.1.value())?.to_memory(id, &present.usage))
         .collect()
+}
+
+/// Memories that were made of this one and are there.
+fn products(transaction: &ReadTransaction, id: MemoryId) -> Result<Vec<MemoryId>> {
+    let Some(table) = open_newer(transaction, PRODUCTS)? else { return Ok(Vec::new()) };
+    let memories = transaction.open_table(MEMORIES)?;
+    let bits = id.as_u128();
+    let mut products = Vec::new();
+    for row in table.range((bits, 0)..=(bits, u128::MAX))? {
+        let product = row?.0.value().1;
+        if memories.get(product)?.is_some() {
+            products.push(MemoryId::from_u128(product));
+        }
+    }
+    Ok(products)
 }
 
 fn scan(

@@ -7,7 +7,10 @@
 
 use std::result::Result as AnyResult;
 
-use redb::{Key, ReadableTable, Table, TableDefinition, Value, WriteTransaction};
+use redb::{
+    Key, ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition, TableError, Value,
+    WriteTransaction,
+};
 
 use crate::domain::memory::{Kind, Status};
 use crate::domain::namespace::Namespace;
@@ -104,8 +107,23 @@ tables! {
     /// (when its content must be erased, forgotten memory).
     ERASURES erasures: (i64, u128) => ();
 
-    /// Time of a backup to where it is. Older files do not have this table.
+    /// Time of a backup to where it is. Older files have neither this table nor those below.
     BACKUPS backups: i64 => &'static [u8];
+
+    /// (memory, memory made of it): of some version of it that is kept.
+    PRODUCTS products: (u128, u128) => ();
+    /// Memory to its materialised strength.
+    STRENGTHS strengths: u128 => f64;
+    /// (memory, sequence number of a log entry about it).
+    LOG_OF log_of: (u128, u64) => ();
+    /// Name to a cursor or the like.
+    MARKS marks: &'static str => &'static [u8];
+    /// Job to its state.
+    JOBS jobs: &'static str => &'static [u8];
+    /// Number of a run to what is known of it.
+    RUNS runs: u64 => &'static [u8];
+    /// (run, sequence number) to (memory it changed, version after that, whether it made it).
+    RUN_CHANGES run_changes: (u64, u64) => (u128, u64, bool);
 }
 
 /// Version of the stored format.
@@ -120,6 +138,10 @@ pub(super) const META_NEXT_SPACE: &str = "next_space";
 pub(super) const META_SEQUENCE: &str = "sequence";
 /// Sequence number of the oldest log entry kept; 0 if none was ever trimmed.
 pub(super) const META_LOG_START: &str = "log_start";
+/// Sequence number up to which `log_of` has the log.
+pub(super) const META_LOG_INDEXED: &str = "log_indexed";
+/// Number of the last run.
+pub(super) const META_RUN: &str = "run";
 /// A random number that tells this store from every other; a file without one gets it when it is
 /// opened. A copy that goes on as another store must not keep it.
 pub(super) const META_IDENTITY: &str = "identity";
@@ -127,6 +149,17 @@ pub(super) const META_IDENTITY: &str = "identity";
 /// A number of [`META`], 0 if it was never set.
 pub(super) fn meta(table: &impl ReadableTable<&'static str, u64>, name: &str) -> Result<u64> {
     Ok(table.get(name)?.map_or(0, |row| row.value()))
+}
+
+/// Opens a table that older files do not have; such a file has no rows of it.
+pub(super) fn open_newer<K: Key + 'static, V: Value + 'static>(
+    transaction: &ReadTransaction,
+    table: TableDefinition<'_, K, V>,
+) -> Result<Option<ReadOnlyTable<K, V>>> {
+    match transaction.open_table(table) {
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        other => Ok(Some(other?)),
+    }
 }
 
 /// The number of a namespace in keys, if it ever held a memory.

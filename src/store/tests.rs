@@ -5,6 +5,7 @@ mod fixture;
 mod backups;
 mod format;
 mod opening;
+mod presence;
 mod room;
 mod writing;
 

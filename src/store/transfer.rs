@@ -13,7 +13,7 @@ use super::batch::{Batch, By, NewText, StoredMemory, load};
 use super::codec::{decode, encode};
 use super::errors::{Result, damaged};
 use super::forget::ForgottenRecord;
-use super::records::{IdText, MemoryRecord, Unknown, UsageRecord, time};
+use super::records::{IdText, MemoryRecord, Unknown, UsageRecord, id_texts, time};
 use super::tables::{FORGOTTEN, MEMORIES, USAGE, VERSIONS};
 
 /// What follows `after`, up to about `bytes_max` bytes of text and at least one item while there is
@@ -271,6 +271,9 @@ fn record(version: &Version) -> Result<MemoryRecord> {
         supersedes: memory.supersedes.map(IdText),
         superseded_by: memory.superseded_by.map(IdText),
         valid_to: memory.valid_to.map(jiff::Timestamp::as_microsecond),
+        derived_from: id_texts(&memory.derived_from),
+        consolidated_into: memory.consolidated_into.map(IdText),
+        contradicts: id_texts(&memory.contradicts),
         origin: memory.origin.to_string(),
         version: memory.version,
         content_version: version.content_version,

@@ -33,7 +33,7 @@ pub(super) fn attach_late(
         let made_from_this_text =
             (stored.record.content_version..=stored.record.version).contains(version);
         if made_from_this_text && batch.attach(*id, *version, embedded)? {
-            let by = By { actor: &EMBED_JOB, at };
+            let by = By::new(&EMBED_JOB, at);
             batch.announce_vectors(by, *id, stored.record.version, embedded)?;
             n_attached += 1;
         }

@@ -4,6 +4,9 @@
 //! what was expected: so nothing is missing and nothing is left over, at the cost of one pass and no
 //! memory. Violations name ids, tables and numbers, never content.
 
+mod links;
+mod runs;
+
 use redb::{
     Key, ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, TableDefinition,
     Value,
@@ -24,9 +27,9 @@ use super::requests::RequestRecord;
 use super::spaces::SpaceRecord;
 use super::tables::{
     BY_KIND, BY_LAST_USE, BY_TAG, BY_TIME, DEDUPE, ERASURES, FORGOTTEN, FORGOTTEN_VERSIONS,
-    HANDLES, LOG, MEMORIES, META, META_LOG_START, META_SEQUENCE, NAMESPACE_COUNTS, NAMESPACES,
-    PENDING, REQUEST_AGES, REQUESTS, SPACES, USAGE, VECTOR_SETS, VECTORS, VERSIONS, meta,
-    namespace_number,
+    HANDLES, LOG, LOG_OF, MEMORIES, META, META_LOG_INDEXED, META_LOG_START, META_SEQUENCE,
+    NAMESPACE_COUNTS, NAMESPACES, PENDING, REQUEST_AGES, REQUESTS, SPACES, USAGE, VECTOR_SETS,
+    VECTORS, VERSIONS, meta, namespace_number, open_newer,
 };
 
 /// What a check of the store found.
@@ -60,6 +63,9 @@ pub(super) fn verify(transaction: &ReadTransaction) -> Result<Verified> {
     check_forgotten(transaction, &mut found)?;
     check_log(transaction, &mut found)?;
     check_requests(transaction, &mut found)?;
+    links::check_products(transaction, &mut found)?;
+    runs::check(transaction, &mut found)?;
+    runs::check_strengths(transaction, &mut found)?;
     Ok(found)
 }
 
@@ -82,6 +88,7 @@ fn check_memories(transaction: &ReadTransaction, found: &mut Verified) -> Result
         let Some(stored) = load(&records, &usage, id)? else { continue };
         found.n_memories += 1;
         check_record(transaction, &stored, found)?;
+        links::check(transaction, &stored, found)?;
         check_rows(transaction, &stored, &mut expected, found)?;
         check_vectors(transaction, &stored, &mut expected, found)?;
     }
@@ -245,14 +252,28 @@ fn check_forgotten(transaction: &ReadTransaction, found: &mut Verified) -> Resul
 fn check_log(transaction: &ReadTransaction, found: &mut Verified) -> Result<()> {
     let numbers = transaction.open_table(META)?;
     let (start, end) = (meta(&numbers, META_LOG_START)?, meta(&numbers, META_SEQUENCE)?);
+    let indexed = meta(&numbers, META_LOG_INDEXED)?;
+    let index = open_newer(transaction, LOG_OF)?;
+    let mut n_indexed = 0;
     for row in transaction.open_table(LOG)?.iter()? {
         let (sequence, record) = row?;
         let sequence = sequence.value();
-        decode::<LogRecord>(record.value())?.into_entry(sequence)?;
+        let entry = decode::<LogRecord>(record.value())?.into_entry(sequence)?;
         found.expect((start.max(1)..=end).contains(&sequence), || {
             format!("log entry {sequence} is not in {start}..={end}")
         });
+        if sequence > indexed {
+            continue;
+        }
+        n_indexed += 1;
+        let is_indexed = match &index {
+            Some(index) => has(index, (entry.id.as_u128(), sequence))?,
+            None => false,
+        };
+        found.expect(is_indexed, || format!("log entry {sequence} is not in log_of"));
     }
+    let n_rows = index.map(|index| index.len()).transpose()?.unwrap_or_default();
+    found.expect_len("log_of", n_rows, n_indexed);
     Ok(())
 }
 

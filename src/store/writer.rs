@@ -186,11 +186,13 @@ fn run(database: &Database, queue: &Receiver<Box<dyn Task>>, shared: &Shared) {
     }
 }
 
-/// Commits a group and tells the listener. A fatal error is noted before it is answered.
+/// Commits a group and tells the listener. A fatal error is noted before it is answered, and nothing
+/// is answered well while the file is gone.
 fn write_group(database: &Database, group: &mut [Box<dyn Task>], shared: &Shared) -> Result<()> {
     if let Some(reason) = shared.condition.fatal() {
         return Err(StoreError::Io(reason));
     }
+    shared.condition.present()?;
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let room = shared.condition.room();
         let Some(committed) = commit_group(database, group, &room)? else { return Ok(()) };
@@ -204,7 +206,8 @@ fn write_group(database: &Database, group: &mut [Box<dyn Task>], shared: &Shared
     let outcome = outcome
         .unwrap_or_else(|_| Err(StoreError::Io("the thread that writes panicked".to_owned())));
     shared.condition.note(&outcome);
-    outcome
+    // What was committed meanwhile is read and backed up, and promised to nobody.
+    outcome.and_then(|()| shared.condition.present())
 }
 
 /// Runs a group in one transaction. `None` if it wrote nothing, so that there was nothing to commit.

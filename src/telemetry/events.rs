@@ -64,6 +64,8 @@ pub const EVENTS: &[LogEvent] = &[
     event("resource panicked", "the same, in reading a resource"),
     // Store and upkeep.
     event("the store failed", "no more writes; the daemon ends and systemd starts it anew"),
+    event("the file of the store is gone", "nothing more is stored: back up, stop, restore, start"),
+    event("the file of the store is back", "what is stored lasts again"),
     event("disk full: nothing new is stored", "how much is free, and how much must be"),
     event("room on the disk again", "new memories are stored again"),
     event("usage notes lost", "a little ranking, no memory"),

@@ -24,6 +24,7 @@ mod events;
 mod footprint;
 mod forget;
 mod full;
+mod guard;
 mod hub;
 mod inspector;
 mod kill;

@@ -178,6 +178,7 @@ fn one_part(part: &Value, name: &'static str, remedy: &str) -> Option<Finding> {
     Some(match part["state"].as_str()? {
         "ok" => Finding::ok(name, "well"),
         "off" => Finding::off(name, because),
+        "down" => Finding::down(name, format!("since {}: {because}", text(&part["since"])), remedy),
         _ => Finding::degraded(name, format!("since {}: {because}", text(&part["since"])), remedy),
     })
 }

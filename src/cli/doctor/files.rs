@@ -5,10 +5,15 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
+use rustix::fs::Access;
+use rustix::io::Errno;
+
 use super::{DataPlaces, Finding};
 
 /// Rights of the group and of everybody else.
 const OTHERS: u32 = 0o077;
+/// Right to write of the owner.
+const OWNER_WRITES: u32 = 0o200;
 /// Right to write of the group and of everybody else.
 const OTHERS_WRITE: u32 = 0o022;
 /// Rights of everybody else.
@@ -38,7 +43,7 @@ pub(super) fn data(places: &DataPlaces) -> Vec<Finding> {
     let store = match fs::symlink_metadata(&places.store) {
         Ok(metadata) => private("store file", &places.store, &metadata, 0o600),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let detail = format!("{} is not there yet", places.store.display());
+            let detail = format!("{} is not there", places.store.display());
             Finding::off("store file", detail)
         }
         Err(error) => {
@@ -51,7 +56,7 @@ pub(super) fn data(places: &DataPlaces) -> Vec<Finding> {
 
 /// A file or directory that must be its owner's alone, with mode `wanted`.
 fn private(part: &'static str, path: &Path, metadata: &Metadata, wanted: u32) -> Finding {
-    let (path, mode) = (path.display(), metadata.mode() & 0o7777);
+    let (whole, path, mode) = (path, path.display(), metadata.mode() & 0o7777);
     let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
     // Root looks after the daemons of others.
     if owner != us && us != 0 {
@@ -59,8 +64,14 @@ fn private(part: &'static str, path: &Path, metadata: &Metadata, wanted: u32) ->
         return Finding::down(part, detail, "run this as the user whose daemon it is");
     }
     if mode & wanted != wanted {
-        let detail = format!("{path} has mode {mode:04o}: its owner cannot use it");
+        let what =
+            if mode & OWNER_WRITES == 0 { "it is read-only" } else { "its owner cannot use it" };
+        let detail = format!("{path} has mode {mode:04o}: {what}");
         return Finding::down(part, detail, format!("chmod {wanted:o} {path}"));
+    }
+    if rustix::fs::access(whole, Access::WRITE_OK) == Err(Errno::ROFS) {
+        let detail = format!("{path} is on a file system that is read-only");
+        return Finding::down(part, detail, "mount it for writing, or set `store.dir`");
     }
     if mode & OTHERS != 0 {
         let detail = format!("{path} has mode {mode:04o}: others may get at your memories");
@@ -134,6 +145,9 @@ mod tests {
             fs::set_permissions(&dir, fs::Permissions::from_mode(of_dir)).unwrap();
             assert_eq!(states(&dir), expected, "{of_dir:o} {of_store:o}");
         }
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o500)).unwrap();
+        let detail = data(&places(&dir)).swap_remove(0).detail;
+        assert!(detail.contains("read-only"), "{detail}");
         fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
         let advice = data(&places(&dir)).swap_remove(0).advice.unwrap();
         assert_eq!(advice, format!("chmod 700 {}", dir.display()));

@@ -6,14 +6,15 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 
 use crate::domain::change::{
-    Forget, Forgotten, LogEntry, Remember, Remembered, Revise, Revised, UsageNote, VectorsFor,
+    Applied, ChangeSet, Forget, Forgotten, LogEntry, Remember, Remembered, Revise, Revised,
+    UsageNote, VectorsFor,
 };
 use crate::domain::embedding::{Embedded, ModelIdentity, Space, SpaceId, SpaceNote, Vector};
 use crate::domain::id::{Handle, MemoryId};
 use crate::domain::identity::Actor;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
-use crate::ports::{Listing, Snapshot, Store, StoreError, StoreReport};
+use crate::ports::{Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -59,6 +60,27 @@ impl Snapshot for Interrupted<Arc<dyn Snapshot>> {
 
     fn history(&self, id: MemoryId) -> Answer<'_, Vec<Memory>> {
         self.inner.history(id)
+    }
+
+    fn log_of(&self, id: MemoryId, limit: usize) -> Answer<'_, Vec<LogEntry>> {
+        self.inner.log_of(id, limit)
+    }
+
+    fn products(&self, id: MemoryId) -> Answer<'_, Vec<MemoryId>> {
+        self.inner.products(id)
+    }
+
+    fn weaker_than(
+        &self,
+        strength: f64,
+        after: Option<MemoryId>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(f64, MemoryId)>> {
+        self.inner.weaker_than(strength, after, limit)
+    }
+
+    fn mark(&self, name: &str) -> Answer<'_, Option<Vec<u8>>> {
+        self.inner.mark(name)
     }
 
     fn namespaces(&self) -> Answer<'_, Vec<Namespace>> {
@@ -116,6 +138,10 @@ impl Store for Interrupted<Arc<dyn Store>> {
         self.inner.revise(request)
     }
 
+    fn apply(&self, set: ChangeSet) -> Answer<'_, Applied> {
+        self.inner.apply(set)
+    }
+
     fn forget(&self, request: Forget) -> Answer<'_, Forgotten> {
         self.inner.forget(request)
     }
@@ -130,6 +156,10 @@ impl Store for Interrupted<Arc<dyn Store>> {
 
     fn note_usage(&self, notes: Vec<UsageNote>) -> Answer<'_, ()> {
         self.inner.note_usage(notes)
+    }
+
+    fn note_strengths(&self, strengths: Vec<(MemoryId, f64)>) -> Answer<'_, ()> {
+        self.inner.note_strengths(strengths)
     }
 
     fn attach_vectors(&self, vectors: Vec<VectorsFor>, now: Timestamp) -> Answer<'_, u64> {
@@ -163,5 +193,9 @@ impl Store for Interrupted<Arc<dyn Store>> {
 
     fn report(&self) -> Answer<'_, StoreReport> {
         self.inner.report()
+    }
+
+    fn trouble(&self) -> Option<StoreTrouble> {
+        self.inner.trouble()
     }
 }

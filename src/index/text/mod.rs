@@ -59,6 +59,11 @@ pub(crate) struct TextIndex {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// Whether the index of a store lies in `dir`, sound or not.
+pub fn is_there(dir: &Path) -> bool {
+    dir.join(files::META_FILE).is_file()
+}
+
 impl TextIndex {
     /// Begins to open the index in `dir`, a directory of its own; nothing else may be called but
     /// [`Self::report`] before [`Self::wait_until_open`] has returned. Never fails: what cannot be

@@ -162,6 +162,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
     let backups = RedbBackups::new(store.clone(), "/dev/null/backups".into());
     let ports = Ports {
         store: store.clone(),
+        ledger: store.clone(),
         transfer: store,
         backups: Arc::new(backups),
         candidates,

@@ -1,5 +1,6 @@
 //! `memory_status`: what works, what does not, and how much is remembered.
 
+use jiff::Timestamp;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
@@ -131,13 +132,13 @@ fn part(part: &PartStatus) -> Value {
         PartState::Off { because } => {
             json!({"name": part.name, "state": "off", "because": because})
         }
-        PartState::Degraded { since, because } => json!({
-            "name": part.name,
-            "state": "degraded",
-            "since": since.to_string(),
-            "because": because,
-        }),
+        PartState::Degraded { since, because } => unwell(part.name, "degraded", *since, because),
+        PartState::Down { since, because } => unwell(part.name, "down", *since, because),
     }
+}
+
+fn unwell(name: &str, state: &str, since: Timestamp, because: &str) -> Value {
+    json!({ "name": name, "state": state, "since": since.to_string(), "because": because })
 }
 
 /// When the last backup was made and the next is due; where they lie and how large they are is for

@@ -59,6 +59,7 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
         pinned: arguments.flag(&["pinned"])?,
         occurred_at: arguments.time_or_none(&["occurred_at"], &zone)?,
         valid_to: arguments.time_or_none(&["valid_to"], &zone)?,
+        ..Patch::default()
     };
     let warnings = arguments.finish();
     let request = UpdateRequest { reference, patch, request: call.request };

@@ -85,10 +85,14 @@ async fn a_backup_that_fails_is_told_of_and_tried_again_after_a_while() {
     let failed = fixture.service.back_up_if_due().await;
     assert!(matches!(failed, Err(BackupError::File { .. })), "{failed:?}");
     let report = fixture.service.status().await;
-    let PartState::Degraded { because, .. } = backup_part(&report) else {
-        panic!("{:?}", backup_part(&report));
-    };
-    assert!(because.contains("backups"), "{because}");
+    let since = fixture.clock.now();
+    let (told, because) = backup_part(&report).trouble().unwrap();
+    assert!(told == since && because.contains("backups"), "{told}: {because}");
+    fixture.clock.advance(BACKUP_RETRY);
+    let failed = fixture.service.back_up_if_due().await;
+    assert!(matches!(failed, Err(BackupError::File { .. })), "{failed:?}");
+    let report = fixture.service.status().await;
+    assert_eq!(backup_part(&report).trouble().unwrap().0, since, "it still is the same failure");
     fs::remove_file(&place).unwrap();
     assert!(!fixture.look().await, "not again at once");
     fixture.clock.advance(BACKUP_RETRY);

@@ -103,6 +103,7 @@ impl Fixture {
         let counted = Arc::new(Counted::default());
         let ports = Ports {
             store: store.clone(),
+            ledger: store.clone(),
             backups: Arc::new(RedbBackups::new(store.clone(), dir.path().join("backups"))),
             transfer: store.clone(),
             candidates: index.clone(),

@@ -31,7 +31,9 @@ async fn made_with_another_model(fixture: &Fixture, texts: &[&str]) -> SpaceId {
 fn vectors_trouble(report: &crate::service::status::StatusReport) -> Option<String> {
     report.parts.iter().find(|part| part.name == "vectors").and_then(|part| match &part.state {
         PartState::Ok | PartState::Off { .. } => None,
-        PartState::Degraded { because, .. } => Some(because.clone()),
+        PartState::Degraded { because, .. } | PartState::Down { because, .. } => {
+            Some(because.clone())
+        }
     })
 }
 

@@ -12,12 +12,10 @@ use crate::service::status::{PartState, StatusReport};
 
 /// Names of the parts that are unwell, with the time since when.
 fn unwell(report: &StatusReport) -> Vec<(&'static str, Timestamp)> {
-    let state = |part: &crate::service::status::PartStatus| match &part.state {
-        PartState::Ok | PartState::Off { .. } => None,
-        PartState::Degraded { since, because } => {
-            assert!(!because.is_empty(), "{}", part.name);
-            Some((part.name, *since))
-        }
+    let state = |part: &crate::service::status::PartStatus| {
+        let (since, because) = part.state.trouble()?;
+        assert!(!because.is_empty(), "{}", part.name);
+        Some((part.name, since))
     };
     report.parts.iter().filter_map(state).collect()
 }
@@ -52,6 +50,22 @@ async fn a_dead_model_is_named_with_the_time_since_when() {
     fixture.model.set(Mood::Dead);
     let since = fixture.clock.now();
     assert_eq!(unwell(&fixture.service.status().await), [("model", since)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_is_unwell_since_it_began_and_not_since_somebody_asked() {
+    let fixture = Fixture::new().await;
+    fixture.model.set(Mood::Dead);
+    std::fs::remove_file(fixture.dir.path().join(crate::store::FILE_NAME)).unwrap();
+    let since = fixture.clock.now();
+    fixture.store.look_for_file().await.unwrap_err();
+    fixture.service.look_at_parts();
+    fixture.clock.advance(Duration::from_hours(1));
+    let report = fixture.service.status().await;
+    assert_eq!(unwell(&report), [("store", since), ("model", since)]);
+    let store = &report.parts[0].state;
+    assert!(matches!(store, PartState::Down { .. }), "{store:?}");
+    assert_eq!(report.store.unwrap().n_memories, 0, "it is still read");
 }
 
 #[tokio::test(start_paused = true)]

@@ -94,9 +94,12 @@ impl Partial {
                 BackupError::File { verb: "write", path: self.path.clone(), reason }
             }
             StoreError::Damaged(_)
+            | StoreError::Gone(_)
             | StoreError::Busy
             | StoreError::Closed
-            | StoreError::SupersedesMissing(_) => error.into(),
+            | StoreError::SupersedesMissing(_)
+            | StoreError::BadLink(_)
+            | StoreError::RunClosed(_) => error.into(),
         }
     }
 

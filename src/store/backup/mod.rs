@@ -33,7 +33,8 @@ use crate::domain::backup::{backup_name, is_backup_name};
 use crate::domain::limits::BACKUPS_REMEMBERED_MAX;
 use crate::ports::{Backup, BackupError, Backups, StoreError};
 
-pub use restore::{Forgets, RestoreError, Restored, restore_backup};
+pub(in crate::store) use restore::sweep;
+pub use restore::{Forgets, RestoreError, Restored, newest_kept, restore_backup};
 
 use trailer::Trailer;
 
@@ -76,8 +77,11 @@ impl RedbBackups {
         })
         .await?;
         let record = made.clone();
-        self.store.writer.write(move |batch| remember(batch, &record)).await?;
-        Ok(made)
+        match self.store.writer.write(move |batch| remember(batch, &record)).await {
+            // A store that ends with the process has nothing to keep in mind.
+            Ok(()) | Err(StoreError::Gone(_)) => Ok(made),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Where the store says that its backups are, and which store it is.

@@ -5,8 +5,9 @@
 //! whole under the final name. The derived indexes go before that: those of one store must never be
 //! taken for those of another.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -35,6 +36,8 @@ use crate::ports::{Backup, StoreError};
 
 /// A backup that is being put in place.
 const RESTORED_NAME: &str = "recalld.redb.restored";
+/// What a derived directory is called while it is being removed.
+const REMOVED_SUFFIX: &str = ".removed";
 /// Begins the name of the store that was there before; the time follows.
 const KEPT_PREFIX: &str = "recalld.redb.before-restore-";
 /// Who forgets again, in the log.
@@ -110,6 +113,7 @@ pub fn restore_backup(
 ) -> Result<Restored, RestoreError> {
     open::make_private_dir(dir)?;
     let _lock = open::lock_dir(dir)?;
+    sweep(dir).map_err(file_error("sweep", dir))?;
     let unsound = |reason: String| RestoreError::Backup { path: file.to_owned(), reason };
     inspect::prove(file).map_err(|error| unsound(error.to_string()))?;
     let copy = Copy::make(dir, file)?;
@@ -133,6 +137,16 @@ pub fn restore_backup(
     Ok(Restored { backup, kept_as, forgets })
 }
 
+/// The newest of the stores in `dir` that restorations have replaced.
+pub fn newest_kept(dir: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(dir).ok()?.flatten();
+    let is_kept = |entry: &fs::DirEntry| {
+        entry.file_name().to_str().is_some_and(|name| name.starts_with(KEPT_PREFIX))
+    };
+    // Their names end with the time.
+    entries.filter(is_kept).map(|entry| entry.path()).max()
+}
+
 fn file_error(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RestoreError {
     let path = path.to_owned();
     move |source| RestoreError::File { verb, path, source }
@@ -147,14 +161,10 @@ struct Copy {
 impl Copy {
     fn make(dir: &Path, file: &Path) -> Result<Self, RestoreError> {
         let copy = Self { path: dir.join(RESTORED_NAME), is_placed: false };
-        match fs::remove_file(&copy.path) {
-            Err(source) if source.kind() != ErrorKind::NotFound => {
-                return Err(file_error("remove", &copy.path)(source));
-            }
-            Ok(()) | Err(_) => {}
-        }
         fs::copy(file, &copy.path).map_err(file_error("copy to", &copy.path))?;
-        open::set_mode(&copy.path, 0o600)?;
+        // It takes over the mode of the backup.
+        fs::set_permissions(&copy.path, Permissions::from_mode(0o600))
+            .map_err(file_error("make private", &copy.path))?;
         Ok(copy)
     }
 
@@ -186,13 +196,32 @@ impl Drop for Copy {
     }
 }
 
-fn remove_dir(path: &Path) -> Result<(), RestoreError> {
-    match fs::remove_dir_all(path) {
-        Err(source) if source.kind() != ErrorKind::NotFound => {
-            Err(file_error("remove", path)(source))
+/// Removes what a restore that was killed has left in `dir`: a copy of a backup, directories half
+/// removed. Nobody reads them, and they may hold what is forgotten later.
+pub(in crate::store) fn sweep(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name == RESTORED_NAME {
+            fs::remove_file(&path)?;
+        } else if name.ends_with(REMOVED_SUFFIX) && path.is_dir() {
+            fs::remove_dir_all(&path)?;
         }
-        Ok(()) | Err(_) => Ok(()),
     }
+    Ok(())
+}
+
+/// Removes a directory at once, whenever the process ends: half a directory of derived files would
+/// be taken for a whole one.
+fn remove_dir(path: &Path) -> Result<(), RestoreError> {
+    let mut doomed = path.as_os_str().to_owned();
+    doomed.push(REMOVED_SUFFIX);
+    let doomed = PathBuf::from(doomed);
+    match fs::rename(path, &doomed) {
+        Err(source) if source.kind() == ErrorKind::NotFound => return Ok(()),
+        renamed => renamed.map_err(file_error("rename", path))?,
+    }
+    fs::remove_dir_all(&doomed).map_err(file_error("remove", &doomed))
 }
 
 /// Gives the store that is there a second name, so that it never lacks its own.
@@ -223,6 +252,7 @@ fn prepare(
     let database = open::builder(settings).open(copy)?;
     let format = migrations::stored_version(&database)?;
     migrations::migrate(&database, format, MIGRATIONS)?;
+    migrations::index_log(&database)?;
     let forgets = forget_again(&database, old, settings)?;
     write(&database, |batch| super::remember(batch, backup))?;
     let verified = verify(&database.begin_read()?)?;

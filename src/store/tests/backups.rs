@@ -244,6 +244,19 @@ async fn a_backup_replaces_a_store_that_cannot_be_read_and_says_what_that_costs(
 }
 
 #[tokio::test]
+async fn what_a_killed_restoration_left_goes_with_the_next_start() {
+    let (mut f, _) = filled().await;
+    let copy = f.dir.path().join("recalld.redb.restored");
+    let half = f.dir.path().join("index.removed");
+    fs::write(&copy, "what is forgotten later").unwrap();
+    fs::create_dir(&half).unwrap();
+    fs::write(half.join("segment"), "what is forgotten later").unwrap();
+    f.reopen();
+    assert!(!copy.exists() && !half.exists());
+    f.finish().await;
+}
+
+#[tokio::test]
 async fn only_the_oldest_of_its_own_backups_are_removed() {
     let f = Fixture::new();
     f.store_fact("a", 1).await;

@@ -81,6 +81,8 @@ impl Fixture {
             pinned: false,
             origin: Origin::Stated,
             supersedes: None,
+            derived_from: Vec::new(),
+            contradicts: Vec::new(),
             embedded: None,
         }
     }

@@ -25,7 +25,7 @@ async fn fields_of_a_later_version_survive_a_change_and_a_restoration() {
     let f = Fixture::new();
     let id = f.store_fact("a", 1).await;
     let later = serde_json::json!({
-        "derived_from": ["0198c0de-0000-7000-8000-000000000001"],
+        "related": ["0198c0de-0000-7000-8000-000000000001"],
         "trust": 0.25,
         "nested": {"n": -3, "list": [1, null, true, "x"], "big": u64::MAX},
     });
@@ -79,7 +79,7 @@ async fn a_damaged_row_fails_its_reader_and_no_other() {
     assert_eq!(done.unwrap().ids, [good]);
     assert_eq!(f.store.fatal(), None);
     // It goes on, and says what it met.
-    let trouble = f.store.report().await.unwrap().trouble.unwrap();
+    let trouble = f.store.trouble().unwrap().because;
     assert!(trouble.contains("damaged") && trouble.contains("recalld restore"), "{trouble}");
 }
 

@@ -261,6 +261,9 @@ impl Model {
             supersedes: new.supersedes,
             superseded_by: None,
             valid_to: None,
+            derived_from: Vec::new(),
+            consolidated_into: None,
+            contradicts: Vec::new(),
             origin: new.origin,
             version: 1,
             usage: Usage {
@@ -331,7 +334,14 @@ impl Model {
             }
             if is_forgotten { &mut done } else { &mut missing }.push(id);
         }
-        Forgotten { ids: done, missing, forgotten_at: now, erase_by, restorable_until: until }
+        Forgotten {
+            ids: done,
+            withdrawn: Vec::new(),
+            missing,
+            forgotten_at: now,
+            erase_by,
+            restorable_until: until,
+        }
     }
 
     fn restore(&mut self, id: MemoryId, now: Timestamp) -> bool {

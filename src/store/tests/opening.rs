@@ -39,6 +39,26 @@ async fn only_the_owner_can_read_what_is_made() {
 }
 
 #[tokio::test]
+async fn rights_that_the_owner_took_from_himself_stay_taken() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("state");
+    drop(open(&dir).unwrap());
+    let file = dir.join("recalld.redb");
+    for (of_dir, of_file, expected) in [
+        (0o500, 0o600, (0o500, 0o600)),
+        (0o700, 0o400, (0o700, 0o400)),
+        (0o555, 0o444, (0o500, 0o400)),
+    ] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(of_file)).unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(of_dir)).unwrap();
+        // Root opens it all the same.
+        drop(open(&dir));
+        assert_eq!((mode(&dir), mode(&file)), expected, "{of_dir:o} {of_file:o}");
+    }
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[tokio::test]
 async fn a_creation_that_was_killed_is_begun_again() {
     for left_behind in [&b""[..], b"half a file", &vec![0; 73_728]] {
         let dir = tempfile::tempdir().unwrap();

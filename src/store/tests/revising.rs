@@ -28,6 +28,12 @@ async fn only_what_differs_changes() {
         pinned: Some(false),
         occurred_at: Some(None),
         valid_to: Some(None),
+        status: Some(Status::Active),
+        consolidated_into: Some(None),
+        superseded_by: Some(None),
+        supersedes: Some(None),
+        contradicts: Some(Vec::new()),
+        derived_from: Some(Vec::new()),
     };
     let (memory, changed) = done(f.revise(id, same, 2).await);
     assert_eq!((memory.version, memory.updated_at, changed.len()), (1, at(1), 0));
@@ -42,6 +48,7 @@ async fn only_what_differs_changes() {
         pinned: Some(true),
         occurred_at: Some(Some(at(-3))),
         valid_to: Some(Some(at(100))),
+        ..Patch::default()
     };
     let (memory, changed) = done(f.revise(id, all, 3).await);
     let names =

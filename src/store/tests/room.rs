@@ -4,6 +4,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::fixture::Fixture;
+use crate::ports::Store as _;
 
 const MIB: u64 = 1 << 20;
 

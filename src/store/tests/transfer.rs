@@ -55,7 +55,7 @@ async fn filled() -> (Fixture, Vec<MemoryId>) {
         let content = Some(format!("memory 5 at {second}").into());
         f.revise(ids[5], Patch { content, ..Patch::default() }, second).await;
     }
-    let later = serde_json::json!({ "trust": 0.1, "derived_from": ["x", null, -3] });
+    let later = serde_json::json!({ "trust": 0.1, "related": ["x", null, -3] });
     let serde_json::Value::Object(later) = later else { unreachable!() };
     f.rewrite(ids[6], move |record| record.unknown = later.clone()).await;
     let anchor = Some(Anchor { value: 1.0 / 3.0, at: at(7) });

@@ -67,6 +67,9 @@ impl Made {
             supersedes: None,
             superseded_by: None,
             valid_to: None,
+            derived_from: Vec::new(),
+            consolidated_into: None,
+            contradicts: Vec::new(),
             origin: Origin::Stated,
             version: 1,
             usage: Usage {

@@ -147,6 +147,9 @@ fn memory(namespace: &str, n: u64, content: &str) -> Memory {
         supersedes: None,
         superseded_by: None,
         valid_to: None,
+        derived_from: Vec::new(),
+        consolidated_into: None,
+        contradicts: Vec::new(),
         origin: Origin::Stated,
         version: 1,
         usage: Usage {

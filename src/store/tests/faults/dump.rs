@@ -8,8 +8,9 @@ use crate::store::RedbStore;
 use crate::store::errors::Result;
 use crate::store::tables::{
     BACKUPS, BY_KIND, BY_LAST_USE, BY_TAG, BY_TIME, DEDUPE, ERASURES, FORGOTTEN,
-    FORGOTTEN_VERSIONS, HANDLES, LOG, MEMORIES, META, NAMESPACE_COUNTS, NAMESPACES, PENDING,
-    REQUEST_AGES, REQUESTS, SPACES, USAGE, VECTOR_SETS, VECTORS, VERSIONS,
+    FORGOTTEN_VERSIONS, HANDLES, JOBS, LOG, LOG_OF, MARKS, MEMORIES, META, NAMESPACE_COUNTS,
+    NAMESPACES, PENDING, PRODUCTS, REQUEST_AGES, REQUESTS, RUN_CHANGES, RUNS, SPACES, STRENGTHS,
+    USAGE, VECTOR_SETS, VECTORS, VERSIONS,
 };
 
 /// (table, key) to value.
@@ -18,7 +19,7 @@ pub(super) type Dump = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 /// Reads all tables.
 pub(super) async fn dump(store: &RedbStore) -> Result<Dump> {
     let dump_whole = |transaction: &ReadTransaction| {
-        assert_eq!(transaction.list_tables()?.count(), 23, "a table is missing in `dump_all`");
+        assert_eq!(transaction.list_tables()?.count(), 30, "a table is missing in `dump_all`");
         dump_all(transaction)
     };
     store.begin_read().await?.read(dump_whole).await
@@ -33,7 +34,7 @@ pub(super) fn dump_all(transaction: &ReadTransaction) -> Result<Dump> {
     add! {
         META NAMESPACES NAMESPACE_COUNTS MEMORIES USAGE VERSIONS BY_TIME BY_KIND BY_TAG BY_LAST_USE
         DEDUPE HANDLES SPACES VECTOR_SETS VECTORS PENDING LOG REQUESTS REQUEST_AGES FORGOTTEN
-        FORGOTTEN_VERSIONS ERASURES BACKUPS
+        FORGOTTEN_VERSIONS ERASURES BACKUPS PRODUCTS STRENGTHS LOG_OF MARKS JOBS RUNS RUN_CHANGES
     }
     Ok(dump)
 }

@@ -157,6 +157,7 @@ impl World {
         let (ids, model) = (Arc::<StepIds>::default(), Arc::<Letters>::default());
         let ports = Ports {
             store: store.clone(),
+            ledger: store.clone(),
             candidates,
             backups: Arc::new(RedbBackups::new(store.clone(), "/dev/null/backups".into())),
             transfer: store.clone(),
@@ -253,6 +254,8 @@ impl World {
             pinned: false,
             origin: Origin::Stated,
             supersedes: None,
+            derived_from: Vec::new(),
+            contradicts: Vec::new(),
             embedded: None,
         };
         let at = time_of(step);
