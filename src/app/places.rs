@@ -57,13 +57,24 @@ pub(super) fn check(loaded: &Loaded) -> Result<(), Problems> {
 
 /// Each problem on a line of its own: file, line, column, key, what was expected and found.
 pub(super) fn lines(problems: &Problems) -> Vec<String> {
-    let line = |problem: &Problem| {
-        let text = problem.to_string();
-        let parts: Vec<&str> = text.lines().map(str::trim).collect();
-        parts.join("; ")
-    };
     problems.list().iter().map(line).collect()
 }
+
+fn line(problem: &Problem) -> String {
+    let text = problem.to_string();
+    let parts: Vec<&str> = text.lines().map(str::trim).collect();
+    parts.join("; ")
+}
+
+/// What cannot be used and does not keep a daemon from starting: it is told at the start.
+pub(super) fn endured(loaded: &Loaded) -> Vec<String> {
+    let problems = check(loaded).err();
+    let ends = |problem: &&Problem| problem.key.as_deref().is_some_and(|key| FATAL.contains(&key));
+    problems.iter().flat_map(Problems::list).filter(|p| !ends(p)).map(line).collect()
+}
+
+/// Places without which there is no start; it fails with the reason.
+const FATAL: [&str; 2] = ["store.dir", "server.socket"];
 
 /// Whether a directory is there and may be written, or may be made.
 fn writable_dir(dir: &Path) -> Result<(), String> {

@@ -89,11 +89,8 @@ pub(super) fn serve(sources: Sources, options: Options) -> anyhow::Result<ExitCo
     for warning in &loaded.warnings {
         tracing::warn!(warning, "configuration");
     }
-    // The start goes on as far as it can.
-    if let Err(problems) = places::check(&loaded) {
-        for problem in places::lines(&problems) {
-            tracing::warn!(warning = problem, "configuration");
-        }
+    for problem in places::endured(&loaded) {
+        tracing::warn!(warning = problem, "configuration");
     }
     let start = Start {
         sources,

@@ -167,7 +167,6 @@ async fn what_cannot_be_done_says_why_with_an_exit_code() {
         (&["remember", "x", "--metadata", "{"], 64, "metadata"),
         (&["remember", "x", "--supersedes", "01234567"], 1, "01234567"),
         (&["recall", "x", "--after", "yesterday"], 64, "after"),
-        (&["recall", "x", "--limit", "1000"], 64, "limit"),
         (&["recall", "x", "--namespace", "../etc"], 64, "namespace"),
         (&["list", "--cursor", "x"], 64, "cursor"),
         (&["list", "--status", "gone"], 64, "status"),
