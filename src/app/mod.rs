@@ -16,6 +16,7 @@ mod serve;
 mod signals;
 mod watchdog;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -24,9 +25,9 @@ use rustix::fs::Mode;
 
 pub use engine::{Engine, EngineSettings};
 
-use crate::cli::{self, Arguments, Command, Fault, Usage};
+use crate::cli::{self, Arguments, Command, Door, Fault, Usage};
 use crate::clock::SystemClock;
-use crate::config::{self, Config, Environment, Loaded, LogConfig, Sources};
+use crate::config::{self, Config, Environment, Loaded, LogConfig, Problems, Sources};
 use crate::telemetry::{self, FileSettings, Log, LogSettings, LogWorker};
 
 /// Carries out a command line.
@@ -59,7 +60,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         let start = serve::Options { detach, start_empty, json: arguments.json };
         return serve::serve(sources, start).unwrap_or_else(|error| failed(error, arguments.json));
     }
-    let loaded = match Config::load(&sources) {
+    let loaded = match load(arguments, &sources) {
         Ok(loaded) => loaded,
         Err(problems) => return cli::fail(Fault::Config, &problems, arguments.json),
     };
@@ -67,7 +68,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Command::Connect { agent, no_start } => start_log(&loaded)
             .and_then(|_log| connect::connect(arguments, &loaded, agent.as_deref(), *no_start)),
         Command::CheckConfig => Ok(check_config(&loaded, arguments.json)),
-        Command::Model(what) => models::run(what, &loaded, &sources, arguments.json),
+        Command::Model(what) => models::run(what, &loaded, &sources, &door(arguments, &loaded)),
         Command::Restore { file } => Ok(offline::restore(&loaded, file, arguments.json)),
         Command::Serve { .. }
         | Command::Demo
@@ -86,7 +87,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Import { .. }
         | Command::Verify { .. }
         | Command::Eval(_)
-        | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),
+        | Command::Completions { .. } => Ok(cli::run(arguments, &door(arguments, &loaded))),
     };
     outcome.unwrap_or_else(|error| failed(error, arguments.json))
 }
@@ -101,6 +102,45 @@ fn check_config(loaded: &Loaded, json: bool) -> ExitCode {
         config::render_check(loaded)
     });
     ExitCode::SUCCESS
+}
+
+/// Everything that is configured. A client of the daemon goes on with less than a valid
+/// configuration, since the daemon it asks has one.
+fn load(arguments: &Arguments, sources: &Sources) -> Result<Loaded, Problems> {
+    if let Command::CheckConfig | Command::Reload | Command::Model(_) | Command::Restore { .. } =
+        arguments.command
+    {
+        return Config::load(sources);
+    }
+    let (loaded, problems) = Config::load_for_client(sources)?;
+    if let Some(problems) = problems {
+        let warning = format!(
+            "warning: the configuration is not valid and no daemon starts with it ({}); \
+             `recalld check-config` tells more",
+            problems.in_one_line()
+        );
+        cli::remark(&warning, arguments.json);
+    }
+    Ok(loaded)
+}
+
+/// How the daemon is reached.
+fn door(arguments: &Arguments, loaded: &Loaded) -> Door {
+    Door {
+        sockets: loaded.socket_candidates.clone(),
+        state_dir: loaded.named_state_dir().map(resolved),
+        timeout: arguments.timeout,
+        json: arguments.json,
+    }
+}
+
+/// A path as everybody would name it, whether or not it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    whole.canonicalize().unwrap_or_else(|_| match (whole.parent(), whole.file_name()) {
+        (Some(parent), Some(name)) => resolved(parent).join(name),
+        (None, _) | (_, None) => whole,
+    })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what a failed run hands over")]

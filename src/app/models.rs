@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use super::embedder::{models_dir, places};
-use crate::cli::{self, ImportArguments, ModelCommand, Usage};
+use crate::cli::{self, Door, ImportArguments, ModelCommand, Usage};
 use crate::config::{self, EmbedModel, Loaded, Sources};
 use crate::domain::embedding::Scripts;
 use crate::embed::catalogue::{self, Row};
@@ -23,10 +23,10 @@ pub(super) fn run(
     command: &ModelCommand,
     loaded: &Loaded,
     sources: &Sources,
-    json: bool,
+    door: &Door,
 ) -> anyhow::Result<ExitCode> {
     match command {
-        ModelCommand::List => list(loaded, json),
+        ModelCommand::List => list(loaded, door),
         ModelCommand::Use { name } => choose(name, loaded, sources)?,
         ModelCommand::Import(what) => import(what, loaded)?,
     }
@@ -55,8 +55,8 @@ struct Roles<'a> {
 }
 
 impl<'a> Roles<'a> {
-    fn find(loaded: &'a Loaded) -> Self {
-        let running = cli::running_model(&loaded.socket_candidates);
+    fn find(loaded: &'a Loaded, door: &Door) -> Self {
+        let running = cli::running_model(door);
         let has_daemon = running.is_some();
         let bundled = |name: &String| *name == bundled::identity().name;
         let in_use = running.flatten().map(|name| {
@@ -80,8 +80,9 @@ impl<'a> Roles<'a> {
     }
 }
 
-fn list(loaded: &Loaded, json: bool) {
-    let roles = Roles::find(loaded);
+fn list(loaded: &Loaded, door: &Door) {
+    let json = door.json;
+    let roles = Roles::find(loaded, door);
     let Roles { configured, in_use, has_daemon } = &roles;
     let entries = entries(&files::list(&models_dir(loaded.state_dir.path.as_path())));
     if json {

@@ -47,14 +47,23 @@ impl Fault {
 #[error("{0}")]
 pub struct Usage(pub String);
 
-/// Says on standard error why a command failed: in words, or as one JSON object.
+/// Says something on standard error beside the answer: in words, or as a JSON object on a line.
+pub fn remark(remark: &impl Display, json: bool) {
+    if json {
+        say_aside(&json!({ "remark": remark.to_string() }).to_string());
+    } else {
+        complain(remark);
+    }
+}
+
+/// Says on standard error why a command failed: in words, or as a JSON object on a line.
 pub fn fail(fault: Fault, problem: &impl Display, json: bool) -> ExitCode {
     let code = fault.exit_code();
     if json {
         let message = problem.to_string();
         let error =
             json!({ "kind": fault.name(), "exit_code": code, "message": message.trim_end() });
-        say_aside(&format!("{:#}", json!({ "error": error })));
+        say_aside(&json!({ "error": error }).to_string());
     } else {
         complain(problem);
     }

@@ -20,15 +20,15 @@ mod eval;
 mod transfer;
 mod trial;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use serde_json::{Value, json};
 
 pub use arguments::{Arguments, Command, ImportArguments, ModelCommand};
-pub use failure::{Fault, Usage, fail, wants_json};
+pub use failure::{Fault, Usage, fail, remark, wants_json};
 pub use output::{say, table};
+pub use session::Door;
 
 use session::CliError;
 
@@ -40,10 +40,10 @@ pub fn completions(shell: clap_complete::Shell) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Carries out a command of a person against the daemon behind the first socket that exists.
-pub fn run(arguments: &Arguments, sockets: &[PathBuf]) -> ExitCode {
+/// Carries out a command of a person against the daemon behind a door.
+pub fn run(arguments: &Arguments, door: &Door) -> ExitCode {
     block_on(arguments.json, async {
-        match carry_out(arguments, sockets).await {
+        match carry_out(arguments, door).await {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(error.fault(), &error, arguments.json),
         }
@@ -56,10 +56,10 @@ pub fn examine(premises: &doctor::Premises, json: bool) -> ExitCode {
 }
 
 /// The model that the running daemon has loaded, if one runs and has one.
-pub fn running_model(sockets: &[PathBuf]) -> Option<Option<String>> {
+pub fn running_model(door: &Door) -> Option<Option<String>> {
     let asked = async {
-        let client = session::connect(sockets).await.ok()?;
-        let status = session::call_on(&client, "memory_status", json!({})).await.ok()?;
+        let connection = session::connect(door, true).await.ok()?;
+        let status = connection.call("memory_status", json!({})).await.ok()?;
         Some(status.get("model").and_then(Value::as_str).map(str::to_owned))
     };
     runtime().ok()?.block_on(asked)
@@ -76,7 +76,7 @@ fn block_on(json: bool, work: impl Future<Output = ExitCode>) -> ExitCode {
     }
 }
 
-async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), CliError> {
+async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
     let json = arguments.json;
     let (tool, request, show): (_, _, fn(&Value, bool)) = match &arguments.command {
         Command::Demo => return demo::run().await,
@@ -89,13 +89,13 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
             )
             .await;
         }
-        Command::Forget(what) => return forget(sockets, what, json).await,
+        Command::Forget(what) => return forget(door, what, json).await,
         Command::Show { ids, history } => {
-            show::whole(&session::get_whole(sockets, ids, *history).await?, json);
+            show::whole(&session::get_whole(door, ids, *history).await?, json);
             return Ok(());
         }
         Command::Status(what) if what.watch => {
-            return status::watch(sockets, what.interval, json).await;
+            return status::watch(door, what.interval, json).await;
         }
         Command::Status(_) => ("memory_status", requests::none(), show::status),
         Command::Reload => ("daemon_reload", requests::none(), show::reloaded),
@@ -105,16 +105,16 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
         Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
         Command::Unforget { id } => ("memory_restore", requests::unforget(id), show::restored),
         Command::Export { file } => {
-            return transfer::export(sockets, file.as_deref(), json).await;
+            return transfer::export(door, file.as_deref(), json).await;
         }
         Command::Import { file, dry_run } => {
-            return transfer::import(sockets, file, *dry_run, json).await;
+            return transfer::import(door, file, *dry_run, json).await;
         }
         Command::Backup { file } => {
             let request = requests::backup(file.as_deref())?;
-            let client = session::connect(sockets).await?;
+            let connection = session::connect(door, true).await?;
             let answer =
-                session::call_within(&client, "memory_backup", request, session::LONG_WAIT).await?;
+                connection.call_within("memory_backup", request, session::LONG_WAIT).await?;
             show::backed_up(&answer, json);
             return Ok(());
         }
@@ -128,20 +128,20 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
         | Command::Model(_)
         | Command::Completions { .. } => return Ok(()),
     };
-    show(&session::call(sockets, tool, request).await?, json);
+    show(&session::call(door, tool, request).await?, json);
     Ok(())
 }
 
 /// By id at once; by filter only after the person has seen what would go.
 async fn forget(
-    sockets: &[PathBuf],
+    door: &Door,
     what: &arguments::ForgetArguments,
     json: bool,
 ) -> Result<(), CliError> {
     let mut request = requests::forget(what)?;
     if what.ids.is_empty() {
         request.insert("dry_run".to_owned(), true.into());
-        let preview = session::call(sockets, "memory_forget", request.clone()).await?;
+        let preview = session::call(door, "memory_forget", request.clone()).await?;
         let Some(token) = preview.get("confirm").cloned() else {
             show::forgotten(&preview, json);
             return Ok(());
@@ -159,6 +159,6 @@ async fn forget(
         request.remove("dry_run");
         request.insert("confirm".to_owned(), token);
     }
-    show::forgotten(&session::call(sockets, "memory_forget", request).await?, json);
+    show::forgotten(&session::call(door, "memory_forget", request).await?, json);
     Ok(())
 }

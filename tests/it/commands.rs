@@ -191,7 +191,8 @@ fn a_failure_is_one_object_for_programs() {
         (&["rember", "x"], 64, "usage", "remember"),
         (&["forget"], 64, "usage", "by id or by a filter"),
         (&["--config", &bad, "check-config"], 78, "config", "store.cache"),
-        (&["--config", &bad, "status"], 78, "config", "bad.toml:2"),
+        (&["--config", &bad, "status"], 69, "no_daemon", "recalld serve"),
+        (&["--config", &bad, "reload"], 78, "config", "bad.toml:2"),
         (&["--config", &bad, "serve"], 78, "config", "store.cache"),
         (&["model", "use", "gpt-9"], 64, "usage", "gpt-9"),
         (&["model", "import", "/none"], 1, "failed", "/none"),
@@ -207,7 +208,8 @@ fn a_failure_is_one_object_for_programs() {
         let output = home.run(&all);
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {told}");
-        let told: Value = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{told}"));
+        let told: Value = serde_json::from_str(told.lines().last().unwrap_or_default())
+            .unwrap_or_else(|_| panic!("{told}"));
         let error = &told["error"];
         assert_eq!((&error["kind"], &error["exit_code"]), (&(*kind).into(), &(*code).into()));
         assert!(error["message"].as_str().unwrap().contains(said), "{arguments:?}: {error}");
