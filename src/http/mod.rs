@@ -10,3 +10,4 @@ mod secret;
 
 pub use breaker::Breaker;
 pub use client::{Client, Fault, FaultKind, Place, complaint};
+pub use secret::check_key;

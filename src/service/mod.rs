@@ -4,9 +4,9 @@
 //! the ports alone. What is answered about a memory comes from one snapshot a call.
 
 pub mod backup;
+pub mod consolidate;
 pub mod decay;
 pub mod feedback;
-pub mod consolidate;
 pub mod forget;
 pub mod get;
 pub mod list;

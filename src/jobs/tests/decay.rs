@@ -69,6 +69,8 @@ impl Home {
             transfer: store.clone(),
             candidates: index.clone(),
             embedder: None,
+            summarizer: None,
+            scorer: None,
             clock: clock.clone(),
             ids: Arc::new(SeededIds::new(3)),
             meter: Arc::new(Uncounted),
@@ -84,6 +86,7 @@ impl Home {
             erase_within: Duration::ZERO,
             backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
             zone: TimeZone::UTC,
+            summary_chars: 200..=300,
         };
         let service = Arc::new(Service::new(ports, settings));
         Self { service, store, clock, index, _dir: dir }

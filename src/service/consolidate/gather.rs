@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::domain::consolidation::{
     FINGERPRINT_KEY, Item, MAKER_KEY, Policy, Summary, WORD_SPREAD, centre, is_source, word_vector,
 };
-use crate::domain::embedding::{Languages, SpaceId, Vector};
+use crate::domain::embedding::{SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
 use crate::domain::likeness::Spread;
@@ -20,12 +20,12 @@ use crate::domain::limits::{CLUSTER_POINTS_MAX, SCAN_PAGE};
 use crate::domain::memory::{Kind, Memory, Metadata, Origin, Status};
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::Reader;
-use crate::domain::text::latin_share;
+use crate::domain::text::scripts::ScriptShares;
 use crate::ports::{Listing, Snapshot, StoreError};
 use crate::service::Service;
 
 /// Share of Latin script from which a text counts as Latin, as for [`Reader::likeness`].
-const LATIN_MIN: f32 = 0.5;
+const READABLE_MIN: f32 = 0.5;
 
 /// How texts are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,11 +217,12 @@ impl Gatherer<'_> {
     }
 
     fn means(&self, text: &str) -> Means {
-        match self.view.map(|view| view.reader.languages) {
-            None => Means::Words,
-            Some(_) if latin_share(text) >= LATIN_MIN => Means::Latin,
-            Some(Languages::All) => Means::Other,
-            Some(Languages::Latin) => Means::Words,
+        let shares = ScriptShares::of(text);
+        match self.view {
+            Some(view) if view.reader.reads(&shares, READABLE_MIN) => {
+                if shares.latin() >= READABLE_MIN { Means::Latin } else { Means::Other }
+            }
+            Some(_) | None => Means::Words,
         }
     }
 
