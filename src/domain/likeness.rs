@@ -154,7 +154,7 @@ impl Spread {
     }
 
     /// The cosine that [`Self::on_reference`] puts here.
-    pub fn from_reference(self, cosine: f64) -> f64 {
+    pub fn off_reference(self, cosine: f64) -> f64 {
         let Self { unrelated, related } = Self::REFERENCE;
         if cosine <= related {
             self.unrelated
@@ -246,7 +246,7 @@ mod tests {
             cosine in -1.0..1.0_f64,
         ) {
             let spread = Spread { unrelated, related: (unrelated + width).min(0.98) };
-            let found = spread.from_reference(spread.on_reference(cosine));
+            let found = spread.off_reference(spread.on_reference(cosine));
             prop_assert!((found - cosine).abs() < 1e-9, "{} {}", found, cosine);
         }
     }

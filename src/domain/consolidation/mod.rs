@@ -68,8 +68,9 @@ impl Default for Policy {
 impl Policy {
     /// The policy for vectors of a model whose cosines are spread like this: distances are given on
     /// the scale of [`Spread::REFERENCE`].
+    #[must_use]
     pub fn for_model(self, spread: Spread) -> Self {
-        let own = |distance: f64| 1.0 - spread.from_reference(1.0 - distance);
+        let own = |distance: f64| 1.0 - spread.off_reference(1.0 - distance);
         Self {
             eps: own(self.eps),
             diameter: own(self.diameter),
@@ -202,7 +203,8 @@ pub struct Summary {
     pub sources: Vec<Item>,
     /// The [`fingerprint`] of the sources it was made of, if that is known.
     pub fingerprint: Option<String>,
-    /// The [`Maker::name`] it was made by.
+    /// The [`Maker::name`] that was asked for it and answered, be it with nothing of use. What an
+    /// extract stands in for until its maker is back names the extract.
     pub made_by: Option<String>,
 }
 

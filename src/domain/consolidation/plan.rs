@@ -183,7 +183,7 @@ impl<'a> Part<'a> {
         }
         let mut formed = Vec::new();
         for cluster in clusters.into_values() {
-            for topic in topics(cluster, self.policy) {
+            for topic in topics(&cluster, self.policy) {
                 if topic.len() < self.policy.size_min {
                     loose.extend(topic);
                 } else {
@@ -204,7 +204,7 @@ impl<'a> Part<'a> {
 /// The topics of a cluster, none wider than the diameter, each in order of time. A cluster too large
 /// for a hierarchy is taken in windows of time; an item joins the topic of an earlier window if it
 /// fits.
-fn topics<'a>(cluster: Vec<&'a Item>, policy: &Policy) -> Vec<Vec<&'a Item>> {
+fn topics<'a>(cluster: &[&'a Item], policy: &Policy) -> Vec<Vec<&'a Item>> {
     let mut topics: Vec<Draft<'a>> = Vec::new();
     // Here only the diameter counts: sizes come after, and every item has its neighbours.
     let any = Policy { eps: policy.diameter, size_max: usize::MAX, ..*policy };

@@ -40,7 +40,7 @@ impl Clusterer for DensityClusterer {
         let stop = stop.child_token();
         let guard = stop.clone().drop_guard();
         let exact_max = self.exact_max;
-        let work = move || label(points, density, exact_max, &stop);
+        let work = move || label(&points, density, exact_max, &stop);
         Box::pin(async move {
             let labels = tokio::task::spawn_blocking(work).await;
             drop(guard);
@@ -50,12 +50,12 @@ impl Clusterer for DensityClusterer {
 }
 
 fn label(
-    points: Vec<(MemoryId, Vector)>,
+    points: &[(MemoryId, Vector)],
     density: Density,
     exact_max: usize,
     stop: &CancellationToken,
 ) -> Result<Vec<Option<usize>>, ClusterError> {
-    check(&points, density)?;
+    check(points, density)?;
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by_key(|at| points.get(*at).map(|(id, _)| *id));
     let vectors: Vec<Vector> =

@@ -53,7 +53,7 @@ fn unit(vector: &[f32]) -> Vector {
 }
 
 fn run(points: &[(MemoryId, Vector)], density: Density, exact_max: usize) -> Vec<Option<usize>> {
-    label(points.to_vec(), density, exact_max, &CancellationToken::new()).unwrap()
+    label(points, density, exact_max, &CancellationToken::new()).unwrap()
 }
 
 fn on_circle(degrees: &[f32]) -> Vec<(MemoryId, Vector)> {
@@ -109,17 +109,17 @@ fn what_cannot_be_clustered_is_an_error_that_names_it() {
         for exact_max in [0, 100] {
             let mut points = on_circle(&[0.0, 1.0]);
             points.push(bad.clone());
-            let found = label(points, DENSITY, exact_max, &CancellationToken::new());
+            let found = label(&points, DENSITY, exact_max, &CancellationToken::new());
             assert_eq!(found, Err(ClusterError::Vector { id, reason }));
         }
     }
     for density in [(0.0, 4), (f64::NAN, 4), (0.3, 1)] {
         let density = Density { eps: density.0, min_points: density.1 };
-        let found = label(on_circle(&[0.0]), density, 10, &CancellationToken::new());
+        let found = label(&on_circle(&[0.0]), density, 10, &CancellationToken::new());
         assert!(matches!(found, Err(ClusterError::Density(..))), "{found:?}");
     }
     let too_many = on_circle(&vec![0.0; CLUSTER_POINTS_MAX + 1]);
-    let found = label(too_many, DENSITY, 10, &CancellationToken::new());
+    let found = label(&too_many, DENSITY, 10, &CancellationToken::new());
     assert_eq!(found, Err(ClusterError::TooMany(CLUSTER_POINTS_MAX + 1)));
 }
 

@@ -72,7 +72,9 @@ proptest! {
             items.swap(at, usize::try_from(random.below(at as u64 + 1)).unwrap());
         }
         world.summaries.reverse();
-        world.summaries.iter_mut().for_each(|summary| summary.sources.reverse());
+        for summary in &mut world.summaries {
+            summary.sources.reverse();
+        }
         prop_assert_eq!(world.plan(MODEL), expected);
     }
 }

@@ -40,7 +40,7 @@ fn a_full_summary_takes_no_other_statement_but_any_restatement() {
     world.run(EXTRACT);
     assert_eq!(world.summaries[0].sources.len(), 10);
     world.items.extend(topic(&mut random, 20, 1, 0, 0.15));
-    let again = event(30, 40 * 3_600, &world.items[3].vector.to_vec());
+    let again = event(30, 40 * 3_600, &world.items[3].vector);
     world.items.push(again);
     let plan = world.run(EXTRACT);
     assert_eq!(plan.tasks[0].new_sources, [id(30)]);

@@ -89,7 +89,9 @@ fn summaries_profiles_and_standing_orders_are_not_summarised() {
     let mut random = Seeded(7);
     for kind in [Kind::Summary, Kind::Profile, Kind::Instruction] {
         let mut items = topic(&mut random, 0, 6, 0, 0.05);
-        items.iter_mut().for_each(|item| item.kind = kind);
+        for item in &mut items {
+            item.kind = kind;
+        }
         assert_eq!(World::with(items).run(MODEL).tasks, []);
     }
 }
@@ -130,9 +132,9 @@ fn a_topic_larger_than_a_hierarchy_is_taken_in_windows() {
     let n = u32::try_from(crate::domain::limits::LINKAGE_POINTS_MAX).unwrap() + 40;
     let mut random = Seeded(10);
     let mut items = topic(&mut random, 0, n, 0, 0.05);
-    items
-        .iter_mut()
-        .for_each(|item| item.event_time = at(i64::try_from(item.id.as_u128()).unwrap()));
+    for item in &mut items {
+        item.event_time = at(i64::try_from(item.id.as_u128()).unwrap());
+    }
     let n_items = items.len();
     let plan = plan(&items, &vec![Some(0); n_items], &[], &Policy::default(), MODEL);
     // All say the same, so it takes as few summaries as their sources allow.
