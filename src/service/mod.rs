@@ -6,6 +6,7 @@
 pub mod backup;
 pub mod forget;
 pub mod get;
+pub mod history;
 pub mod list;
 pub mod maintain;
 pub mod meaning;

@@ -5,7 +5,9 @@
 //! kept version of the product was made of, so that nothing of a forgotten memory stays behind.
 //! `contradicts` stands in both memories or in neither.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use redb::ReadableTable as _;
 
 use crate::domain::change::{Operation, Patch};
 use crate::domain::embedding::Embedded;
@@ -126,7 +128,9 @@ impl Staging {
         self.agree_on_summaries(batch)?;
         for (id, Staged { old, mut new, is_undone }) in self.staged {
             let changed = changed_fields(&old.record, &new.record);
-            if changed.is_empty() {
+            // An earlier record may differ in its time alone.
+            let is_same = !is_undone || old.record.says_the_same(&new.record);
+            if changed.is_empty() && is_same {
                 continue;
             }
             let record = &mut new.record;
@@ -144,7 +148,7 @@ impl Staging {
                 let embedded = embedded.filter(|(of, _)| *of == id).map(|(_, embedded)| embedded);
                 NewText::Yes(batch.attach_new(&new, embedded)?)
             } else {
-                NewText::No
+                NewText::of_same(&old.record, &new.record)?
             };
             let operation = if is_undone { Operation::Undo } else { Operation::Update };
             batch.announce(by, operation, &new, &changed, text)?;
@@ -295,7 +299,7 @@ fn changed_fields(old: &MemoryRecord, new: &MemoryRecord) -> Vec<&'static str> {
 impl Batch<'_> {
     /// Whether a memory is there.
     pub(super) fn is_there(&self, id: MemoryId) -> Result<bool> {
-        Ok(redb::ReadableTable::get(&self.tables().memories, id.as_u128())?.is_some())
+        Ok(self.tables().memories.get(id.as_u128())?.is_some())
     }
 
     /// Those of these memories that are there.
@@ -345,11 +349,28 @@ impl Batch<'_> {
         Ok(())
     }
 
+    /// What the versions of a memory that is there were made of.
+    pub(super) fn sources(&self, product: MemoryId) -> Result<BTreeSet<MemoryId>> {
+        let mut sources = BTreeSet::new();
+        let bits = product.as_u128();
+        let tables = self.tables();
+        let mut add = |bytes: &[u8]| -> Result<()> {
+            sources.extend(decode::<MemoryRecord>(bytes)?.derived_from.iter().map(|id| id.0));
+            Ok(())
+        };
+        if let Some(row) = tables.memories.get(bits)? {
+            add(row.value())?;
+        }
+        for row in tables.versions.range((bits, 0)..=(bits, u64::MAX))? {
+            add(row?.1.value())?;
+        }
+        Ok(sources)
+    }
+
     /// Memories that were made of this one, there or forgotten and restorable.
     pub(super) fn products(&self, source: MemoryId) -> Result<Vec<MemoryId>> {
         let bits = source.as_u128();
-        let rows =
-            redb::ReadableTable::range(&self.tables().products, (bits, 0)..=(bits, u128::MAX))?;
+        let rows = self.tables().products.range((bits, 0)..=(bits, u128::MAX))?;
         rows.map(|row| Ok(MemoryId::from_u128(row?.0.value().1))).collect()
     }
 }

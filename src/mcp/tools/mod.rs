@@ -4,6 +4,7 @@ mod backup;
 mod export;
 mod forget;
 mod get;
+mod history;
 mod import;
 mod list;
 mod reload;
@@ -57,7 +58,10 @@ pub(super) fn is_for(name: &str, caller: &Caller) -> bool {
 
 /// Tools that no list shows, since no agent can use them.
 fn for_the_person(name: &str) -> bool {
-    matches!(name, restore::NAME | backup::NAME | export::NAME | import::NAME | reload::NAME)
+    matches!(
+        name,
+        history::NAME | restore::NAME | backup::NAME | export::NAME | import::NAME | reload::NAME
+    )
 }
 
 /// One call of a tool.
@@ -89,6 +93,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         update::NAME => update::run(call, arguments).await,
         forget::NAME => forget::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
+        history::NAME => history::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
         export::NAME => export::run(call, arguments).await,
         import::NAME => import::run(call, arguments).await,
@@ -104,7 +109,10 @@ pub(super) type Outcome = Result<Reply, ToolError>;
 
 /// Whether a call of this tool may be dropped half-way: it writes nothing.
 pub(super) fn is_reading(name: &str) -> bool {
-    matches!(name, search::NAME | get::NAME | list::NAME | status::NAME | export::NAME)
+    matches!(
+        name,
+        search::NAME | get::NAME | history::NAME | list::NAME | status::NAME | export::NAME
+    )
 }
 
 fn kind_words() -> Vec<&'static str> {
