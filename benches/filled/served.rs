@@ -22,6 +22,8 @@ pub fn command(dir: &Path, name: &str) -> Command {
         .env_clear()
         .env("HOME", dir)
         .env("PATH", "/usr/bin:/bin")
+        // As in the units.
+        .env("MALLOC_ARENA_MAX", "2")
         .env("RECALLD_LOG", "info")
         .arg("--config")
         .arg(dir.join("seeded.toml"))

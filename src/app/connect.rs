@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::resolved;
 use crate::bridge::{self, BridgeSettings, Offline, StartSettings, UnitSettings};
 use crate::cli::Arguments;
 use crate::config::Loaded;
@@ -44,6 +45,7 @@ pub(super) fn connect(
         socket: socket(loaded),
         agent: agent.map(|name| name.to_string()),
         token: std::env::var("RECALLD_TOKEN").ok(),
+        state_dir: loaded.named_state_dir().map(resolved),
         start: if may_start { Some(start_settings(arguments, loaded)?) } else { None },
     };
     Ok(bridge::run_stdio(settings, Arc::new(CompiledIn))?.into())

@@ -38,54 +38,59 @@ const UNITS: &[ShippedUnit] = &[
 
 /// Looks at everything; a configuration that cannot be read is one of the findings.
 pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {
-    let premises = match Config::load(sources) {
-        Ok(loaded) => premises(&loaded),
-        Err(problems) => premises_without(sources, &problems),
+    let (loaded, problems) = Config::salvage(sources);
+    let premises = match &loaded {
+        Some(loaded) => premises(loaded, problems.as_ref()),
+        None => premises_without(sources, problems.as_ref()),
     };
     cli::examine(&premises, arguments.json)
 }
 
-fn premises(loaded: &Loaded) -> Premises {
-    let mut findings = vec![configuration(loaded), model(loaded)];
-    findings.extend(lost(&loaded.state_dir.path, Some(&loaded.config)));
+fn premises(loaded: &Loaded, problems: Option<&Problems>) -> Premises {
+    let mut findings = match problems {
+        Some(problems) => vec![refused(problems)],
+        None => vec![configuration(loaded), model(loaded)],
+    };
+    findings.extend(lost(&loaded.state_dir.path, &loaded.config));
     Premises {
         findings,
-        data: Some(places(&loaded.state_dir.path, Some(&loaded.config))),
+        data: Some(places(&loaded.state_dir.path, &loaded.config)),
         sockets: loaded.socket_candidates.clone(),
         units: UNITS.to_vec(),
         memory_bytes: memory_bytes(loaded),
     }
 }
 
-/// Without a valid configuration: what arguments and environment say of the places.
-fn premises_without(sources: &Sources, problems: &Problems) -> Premises {
-    let Sources { environment, socket, state_dir, .. } = sources;
-    let state_dir = config::state_dir(state_dir.as_deref(), environment, None);
-    let dir = state_dir.as_ref().map(|chosen| chosen.path.as_path());
+fn refused(problems: &Problems) -> Finding {
     let advice =
         "correct it; until then no daemon starts with it, and one that runs keeps what it has";
+    Finding::down("configuration", problems.to_string(), advice)
+}
+
+/// Without a place for the data.
+fn premises_without(sources: &Sources, problems: Option<&Problems>) -> Premises {
+    let Sources { environment, socket, .. } = sources;
     Premises {
-        findings: vec![Finding::down("configuration", problems.to_string(), advice)],
-        data: dir.map(|dir| places(dir, None)),
-        sockets: config::socket_candidates(socket.as_deref(), environment, None, dir),
+        findings: problems.map(refused).into_iter().collect(),
+        data: None,
+        sockets: config::socket_candidates(socket.as_deref(), environment, None, None),
         units: UNITS.to_vec(),
         memory_bytes: None,
     }
 }
 
 /// A store that is missing where there was one.
-fn lost(state_dir: &Path, config: Option<&Config>) -> Option<Finding> {
+fn lost(state_dir: &Path, config: &Config) -> Option<Finding> {
     let lost = LostStore::look(state_dir, config)?;
     Some(Finding::down("lost store", lost.to_string(), lost.advice()))
 }
 
-fn places(dir: &Path, config: Option<&Config>) -> DataPlaces {
-    let backups = config.map(|config| ("backups", backup_dir(dir, config)));
+fn places(dir: &Path, config: &Config) -> DataPlaces {
     DataPlaces {
         dir: dir.to_owned(),
         store: dir.join(store::FILE_NAME),
         lock: dir.join(store::LOCK_NAME),
-        beside: [("index", dir.join(INDEX_DIR))].into_iter().chain(backups).collect(),
+        beside: vec![("index", dir.join(INDEX_DIR)), ("backups", backup_dir(dir, config))],
     }
 }
 

@@ -57,7 +57,7 @@ impl Engine {
     /// one; nothing is changed then.
     pub fn open(settings: &EngineSettings, meter: Arc<dyn Meter>) -> anyhow::Result<Self> {
         let EngineSettings { state_dir, config, start_empty } = settings;
-        if let Some(lost) = LostStore::look(state_dir, Some(config)).filter(|_| !start_empty) {
+        if let Some(lost) = LostStore::look(state_dir, config).filter(|_| !start_empty) {
             anyhow::bail!("{lost}; {}", lost.advice());
         }
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());

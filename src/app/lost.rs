@@ -30,15 +30,13 @@ enum Trace {
 impl LostStore {
     /// What is left of a store in `state_dir` whose file is missing; `None` if it is there, or if
     /// there never was one.
-    pub(super) fn look(state_dir: &Path, config: Option<&Config>) -> Option<Self> {
+    pub(super) fn look(state_dir: &Path, config: &Config) -> Option<Self> {
         let file = state_dir.join(FILE_NAME);
         if file.symlink_metadata().is_ok() {
             return None;
         }
-        let backups = config.map(|config| backup_dir(state_dir, config));
         let index = state_dir.join(INDEX_DIR);
-        let trace = backups
-            .and_then(|dir| newest_backup(&dir))
+        let trace = newest_backup(&backup_dir(state_dir, config))
             .map(Trace::Backup)
             .or_else(|| newest_kept(state_dir).map(Trace::Kept))
             .or_else(|| text::is_there(&index).then_some(Trace::Index(index)))?;
@@ -84,12 +82,15 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::config::Sources;
 
     #[test]
     fn only_traces_of_a_store_tell_of_one_that_is_missing() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
-        let look = || LostStore::look(dir, None);
+        let sources = Sources { state_dir: Some(dir.to_owned()), ..Sources::default() };
+        let config = Config::load(&sources).unwrap().config;
+        let look = || LostStore::look(dir, &config);
         assert_eq!(look(), None, "nothing was ever here");
         // An interrupted first start, and what was installed before it.
         fs::write(dir.join("recalld.lock"), "1").unwrap();

@@ -15,6 +15,7 @@ mod serve;
 mod signals;
 mod watchdog;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -22,9 +23,9 @@ use anyhow::Context as _;
 
 pub use engine::{Engine, EngineSettings};
 
-use crate::cli::{self, Arguments, Command};
+use crate::cli::{self, Arguments, Command, Door};
 use crate::clock::SystemClock;
-use crate::config::{self, Config, Environment, Loaded, LogConfig, Sources};
+use crate::config::{self, Config, Environment, Loaded, LogConfig, Problems, Sources};
 use crate::telemetry::{self, FileSettings, Log, LogSettings, LogWorker};
 
 /// Exit code for a bad configuration (`EX_CONFIG` of `sysexits.h`).
@@ -57,7 +58,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     if let Command::Serve { detach, start_empty } = arguments.command {
         return serve::serve(sources, detach, start_empty).unwrap_or_else(failed);
     }
-    let loaded = match Config::load(&sources) {
+    let loaded = match load(&arguments.command, &sources) {
         Ok(loaded) => loaded,
         Err(problems) => {
             cli::complain(&problems);
@@ -95,9 +96,46 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Import { .. }
         | Command::Verify { .. }
         | Command::Eval(_)
-        | Command::Completions { .. } => Ok(cli::run(arguments, &loaded.socket_candidates)),
+        | Command::Completions { .. } => Ok(cli::run(arguments, &door(arguments, &loaded))),
     };
     outcome.unwrap_or_else(failed)
+}
+
+/// Everything that is configured. A client of the daemon goes on with less than a valid
+/// configuration, since the daemon it asks has one.
+fn load(command: &Command, sources: &Sources) -> Result<Loaded, Problems> {
+    if let Command::CheckConfig | Command::Reload | Command::Model(_) | Command::Restore { .. } =
+        command
+    {
+        return Config::load(sources);
+    }
+    let (loaded, problems) = Config::load_for_client(sources)?;
+    if let Some(problems) = problems {
+        cli::complain(&format!(
+            "warning: the configuration is not valid and no daemon starts with it ({}); \
+             `recalld check-config` tells more",
+            problems.in_one_line()
+        ));
+    }
+    Ok(loaded)
+}
+
+/// How the daemon is reached.
+fn door(arguments: &Arguments, loaded: &Loaded) -> Door {
+    Door {
+        sockets: loaded.socket_candidates.clone(),
+        state_dir: loaded.named_state_dir().map(resolved),
+        timeout: arguments.timeout,
+    }
+}
+
+/// A path as everybody would name it, whether or not it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    whole.canonicalize().unwrap_or_else(|_| match (whole.parent(), whole.file_name()) {
+        (Some(parent), Some(name)) => resolved(parent).join(name),
+        (None, _) | (_, None) => whole,
+    })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what a failed run hands over")]

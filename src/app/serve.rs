@@ -136,6 +136,7 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
         clock: Arc::clone(&engine.clock),
         meter,
         control: process.clone(),
+        state_dir: super::resolved(&state_dir),
         settings,
         access,
     });

@@ -118,6 +118,14 @@ fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, 
     <&RawValue>::deserialize(from).map(Some)
 }
 
+/// Why the daemon refuses the connection, if this line says so: an error that answers no request.
+pub(super) fn refusal(line: &[u8]) -> Option<String> {
+    let envelope: Envelope<'_> = serde_json::from_slice(line).ok()?;
+    let answers_none = envelope.id.is_none_or(|id| id.get() == "null");
+    let error: Value = serde_json::from_str(envelope.error.filter(|_| answers_none)?.get()).ok()?;
+    Some(error.get("message")?.as_str()?.to_owned())
+}
+
 /// Reads the envelope of a line.
 ///
 /// # Errors

@@ -50,6 +50,8 @@ pub struct BridgeSettings {
     pub agent: Option<String>,
     /// The secret that proves that name, where the daemon asks for one.
     pub token: Option<String>,
+    /// The data directory whose store is meant, if only that one is.
+    pub state_dir: Option<PathBuf>,
     /// How to start an absent daemon; `None` leaves that to others.
     pub start: Option<StartSettings>,
 }
@@ -60,6 +62,7 @@ impl fmt::Debug for BridgeSettings {
             .field("socket", &self.socket)
             .field("agent", &self.agent)
             .field("token", &self.token.as_ref().map(|_| "..."))
+            .field("state_dir", &self.state_dir)
             .field("start", &self.start)
             .finish()
     }
@@ -117,8 +120,12 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    let hello =
-        Hello { agent: settings.agent.clone(), token: settings.token.clone(), ..Hello::new() };
+    let hello = Hello {
+        agent: settings.agent.clone(),
+        token: settings.token.clone(),
+        state_dir: settings.state_dir.as_ref().map(|dir| dir.to_string_lossy().into_owned()),
+        ..Hello::new()
+    };
     let now = Instant::now();
     let bridge = Bridge {
         session: Session::new(message::line(hello.to_line().as_bytes()), offline, now),
@@ -126,6 +133,7 @@ where
         stdout,
         daemon_read: None,
         daemon_write: None,
+        refusal: None,
         dialer: Dialer::new(settings, now),
         closes_at: None,
     };
@@ -142,6 +150,8 @@ struct Bridge<R, W> {
     stdout: W,
     daemon_read: Option<LineReader<OwnedReadHalf>>,
     daemon_write: Option<OwnedWriteHalf>,
+    /// Why the daemon wants no connection with us, if it said so on the present one.
+    refusal: Option<String>,
     dialer: Dialer,
     /// Set when the client closed its end: the latest time to leave.
     closes_at: Option<Instant>,
@@ -233,10 +243,20 @@ where
 
     fn daemon_sent(&mut self, incoming: Incoming) {
         match incoming {
-            Incoming::Line(line) => self.session.daemon_line(&line, Instant::now()),
+            Incoming::Line(line) => match message::refusal(&line) {
+                Some(why) => self.refusal = Some(why),
+                None => self.session.daemon_line(&line, Instant::now()),
+            },
             Incoming::TooLong(id) => self.session.daemon_line_too_long(id.as_ref()),
             // Half a line has no meaning: its request is sent again.
-            Incoming::End(_) => self.lost("closed by the daemon"),
+            Incoming::End(_) => match self.refusal.take() {
+                // To wait would not help: whoever asked is told at once.
+                Some(why) => {
+                    self.lost(&why);
+                    self.session.give_up(&format!("the memory daemon refuses: {why}"));
+                }
+                None => self.lost("closed by the daemon"),
+            },
         }
     }
 

@@ -18,6 +18,9 @@ pub struct Arguments {
     /// Data directory [default: `$XDG_STATE_HOME/recalld`]
     #[arg(long, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
+    /// Longest wait for the daemon, 0.1 to 86400 [default: 60; 21600 for backups, exports, imports]
+    #[arg(long, global = true, env = "RECALLD_TIMEOUT", value_name = "SECONDS", value_parser = timeout)]
+    pub timeout: Option<Duration>,
     /// Print JSON instead of tables
     #[arg(long, global = true)]
     pub json: bool,
@@ -157,10 +160,18 @@ pub struct StatusArguments {
     pub interval: Duration,
 }
 
-/// Reads a number of seconds.
 fn interval(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds, 0.1 to 3600".to_owned())
+    seconds(text, 3_600)
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    seconds(text, 86_400)
+}
+
+/// Reads a number of seconds.
+fn seconds(text: &str, most: u32) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.1..=f64::from(most)).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("expected seconds, 0.1 to {most}"))
 }
 
 /// `remember`

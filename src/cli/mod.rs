@@ -19,7 +19,6 @@ mod eval;
 mod transfer;
 mod trial;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
@@ -27,6 +26,7 @@ use serde_json::Value;
 
 pub use arguments::{Arguments, Command, ImportArguments, ModelCommand};
 pub use output::{complain, say, table};
+pub use session::Door;
 
 use session::CliError;
 
@@ -38,10 +38,10 @@ pub fn completions(shell: clap_complete::Shell) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Carries out a command of a person against the daemon behind the first socket that exists.
-pub fn run(arguments: &Arguments, sockets: &[PathBuf]) -> ExitCode {
+/// Carries out a command of a person against the daemon behind a door.
+pub fn run(arguments: &Arguments, door: &Door) -> ExitCode {
     block_on(async {
-        match carry_out(arguments, sockets).await {
+        match carry_out(arguments, door).await {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 complain(&error);
@@ -66,7 +66,7 @@ fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
     }
 }
 
-async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), CliError> {
+async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
     let json = arguments.json;
     let (tool, request, show): (_, _, fn(&Value, bool)) = match &arguments.command {
         Command::Demo => return demo::run().await,
@@ -79,13 +79,13 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
             )
             .await;
         }
-        Command::Forget(what) => return forget(sockets, what, json).await,
+        Command::Forget(what) => return forget(door, what, json).await,
         Command::Show { ids, history } => {
-            show::whole(&session::get_whole(sockets, ids, *history).await?, json);
+            show::whole(&session::get_whole(door, ids, *history).await?, json);
             return Ok(());
         }
         Command::Status(what) if what.watch => {
-            return status::watch(sockets, what.interval, json).await;
+            return status::watch(door, what.interval, json).await;
         }
         Command::Status(_) => ("memory_status", requests::none(), show::status),
         Command::Reload => ("daemon_reload", requests::none(), show::reloaded),
@@ -96,16 +96,16 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
         Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
         Command::Unforget { id } => ("memory_restore", requests::by_id(id), show::restored),
         Command::Export { file } => {
-            return transfer::export(sockets, file.as_deref(), json).await;
+            return transfer::export(door, file.as_deref(), json).await;
         }
         Command::Import { file, dry_run } => {
-            return transfer::import(sockets, file, *dry_run, json).await;
+            return transfer::import(door, file, *dry_run, json).await;
         }
         Command::Backup { file } => {
             let request = requests::backup(file.as_deref())?;
-            let client = session::connect(sockets).await?;
+            let connection = session::connect(door, true).await?;
             let answer =
-                session::call_within(&client, "memory_backup", request, session::LONG_WAIT).await?;
+                connection.call_within("memory_backup", request, session::LONG_WAIT).await?;
             show::backed_up(&answer, json);
             return Ok(());
         }
@@ -119,20 +119,20 @@ async fn carry_out(arguments: &Arguments, sockets: &[PathBuf]) -> Result<(), Cli
         | Command::Model(_)
         | Command::Completions { .. } => return Ok(()),
     };
-    show(&session::call(sockets, tool, request).await?, json);
+    show(&session::call(door, tool, request).await?, json);
     Ok(())
 }
 
 /// By id at once; by filter only after the person has seen what would go.
 async fn forget(
-    sockets: &[PathBuf],
+    door: &Door,
     what: &arguments::ForgetArguments,
     json: bool,
 ) -> Result<(), CliError> {
     let mut request = requests::forget(what)?;
     if what.ids.is_empty() {
         request.insert("dry_run".to_owned(), true.into());
-        let preview = session::call(sockets, "memory_forget", request.clone()).await?;
+        let preview = session::call(door, "memory_forget", request.clone()).await?;
         let Some(token) = preview.get("confirm").cloned() else {
             show::forgotten(&preview, json);
             return Ok(());
@@ -150,6 +150,6 @@ async fn forget(
         request.remove("dry_run");
         request.insert("confirm".to_owned(), token);
     }
-    show::forgotten(&session::call(sockets, "memory_forget", request).await?, json);
+    show::forgotten(&session::call(door, "memory_forget", request).await?, json);
     Ok(())
 }

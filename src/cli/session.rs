@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::output::complain;
 use super::requests::ToolArguments;
 use crate::mcp::client::{Client, ClientError, Hello};
 
@@ -14,6 +16,9 @@ pub(super) const WAIT: Duration = Duration::from_mins(1);
 
 /// Longest wait for what takes as long as the store is large.
 pub(super) const LONG_WAIT: Duration = Duration::from_hours(6);
+
+/// Time after which a person is told what a command waits for.
+const NOTICE_AFTER: Duration = Duration::from_secs(3);
 
 /// Exit code for a daemon that does not answer (`EX_UNAVAILABLE` of `sysexits.h`).
 const EXIT_UNAVAILABLE: u8 = 69;
@@ -59,26 +64,93 @@ impl CliError {
     }
 }
 
-/// A connection as the owner, to the first socket that answers.
-pub(super) async fn connect(sockets: &[PathBuf]) -> Result<Client, CliError> {
-    let hello = Hello::owner();
-    for socket in sockets {
+/// Where the daemon is, and how long a person waits for it.
+#[derive(Clone, Debug)]
+pub struct Door {
+    /// Where to look for it, in order.
+    pub sockets: Vec<PathBuf>,
+    /// The data directory that is meant, if only that one is.
+    pub state_dir: Option<PathBuf>,
+    /// Longest wait for an answer; `None`: as the call needs.
+    pub timeout: Option<Duration>,
+}
+
+/// A connection of the person.
+pub(super) struct Connection {
+    client: Client,
+    place: PathBuf,
+    timeout: Option<Duration>,
+    /// Whether a wait is told of: once a command.
+    is_told: AtomicBool,
+}
+
+impl Connection {
+    /// Calls a tool; gives its structured answer.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: impl Into<Value>,
+    ) -> Result<Value, CliError> {
+        self.call_within(tool, arguments, WAIT).await
+    }
+
+    /// Calls a tool and waits so long, unless the person wants it otherwise; gives its structured
+    /// answer.
+    pub(super) async fn call_within(
+        &self,
+        tool: &str,
+        arguments: impl Into<Value>,
+        wait: Duration,
+    ) -> Result<Value, CliError> {
+        let wait = self.timeout.unwrap_or(wait);
+        self.patiently(wait, call_within(&self.client, tool, arguments, wait)).await
+    }
+
+    /// Says that it waits, when it has waited a while.
+    async fn patiently<T>(&self, wait: Duration, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        if let Ok(done) = tokio::time::timeout(NOTICE_AFTER, &mut work).await {
+            return done;
+        }
+        if !self.is_told.swap(true, Ordering::Relaxed) {
+            complain(&format!(
+                "waiting for the daemon at {}, for at most {} s (`--timeout SECONDS`)",
+                self.place.display(),
+                wait.as_secs_f64()
+            ));
+        }
+        work.await
+    }
+}
+
+/// A connection as the owner, to the first socket that answers. `tells`: long waits are told of.
+pub(super) async fn connect(door: &Door, tells: bool) -> Result<Connection, CliError> {
+    let state_dir = door.state_dir.as_ref().map(|dir| dir.to_string_lossy().into_owned());
+    let hello = Hello { state_dir, ..Hello::owner() };
+    for socket in &door.sockets {
         if let Ok(client) = Client::connect(socket, &hello).await {
-            client.initialize(WAIT).await?;
-            return Ok(client);
+            let connection = Connection {
+                client,
+                place: socket.clone(),
+                timeout: door.timeout,
+                is_told: AtomicBool::new(!tells),
+            };
+            let wait = door.timeout.unwrap_or(WAIT);
+            connection.patiently(wait, connection.client.initialize(wait)).await?;
+            return Ok(connection);
         }
     }
-    let sockets: Vec<String> = sockets.iter().map(|path| path.display().to_string()).collect();
+    let sockets: Vec<String> = door.sockets.iter().map(|path| path.display().to_string()).collect();
     Err(CliError::NoDaemon { sockets: sockets.join(", ") })
 }
 
 /// Calls a tool; gives its structured answer.
 pub(super) async fn call(
-    sockets: &[PathBuf],
+    door: &Door,
     tool: &str,
     arguments: ToolArguments,
 ) -> Result<Value, CliError> {
-    call_on(&connect(sockets).await?, tool, Value::Object(arguments)).await
+    connect(door, true).await?.call(tool, arguments).await
 }
 
 /// Calls a tool on a connection; gives its structured answer.
@@ -90,8 +162,7 @@ pub(super) async fn call_on(
     call_within(client, tool, arguments, WAIT).await
 }
 
-/// Calls a tool on a connection and waits so long; gives its structured answer.
-pub(super) async fn call_within(
+async fn call_within(
     client: &Client,
     tool: &str,
     arguments: impl Into<Value>,
@@ -106,20 +177,20 @@ pub(super) async fn call_within(
 
 /// Reads memories whole: a tool result is bounded, so long texts come in pieces.
 pub(super) async fn get_whole(
-    sockets: &[PathBuf],
+    door: &Door,
     ids: &[String],
     history: bool,
 ) -> Result<Vec<Value>, CliError> {
-    let client = connect(sockets).await?;
+    let connection = connect(door, true).await?;
     let mut memories = Vec::with_capacity(ids.len());
     for id in ids {
         let first = json!({ "ids": [id], "history": history });
-        let mut answer = call_on(&client, "memory_get", first).await?;
+        let mut answer = connection.call("memory_get", first).await?;
         let versions = answer.get_mut("history").map(Value::take);
         let mut memory = first_memory(answer);
         while let Some(offset) = memory.get("next_offset").and_then(Value::as_u64) {
             let more = json!({ "ids": [id], "offset": offset });
-            let next = first_memory(call_on(&client, "memory_get", more).await?);
+            let next = first_memory(connection.call("memory_get", more).await?);
             let text = |part: &ToolArguments| {
                 part.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()
             };

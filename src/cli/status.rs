@@ -1,7 +1,6 @@
 //! `recalld status`, once or again and again.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -9,11 +8,10 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::table;
-use super::session::{self, CliError, call_on};
+use super::session::{self, CliError, Connection, Door};
 use super::show::{items, text};
 use super::words::{age, bytes, time};
 use crate::clock::SystemClock;
-use crate::mcp::client::Client;
 use crate::ports::Clock as _;
 
 /// Longest wait for one look; the next one may do better.
@@ -160,18 +158,14 @@ fn line(status: &Value) -> String {
 ///
 /// # Errors
 /// If the signal cannot be listened for, or standard output fails.
-pub(super) async fn watch(
-    sockets: &[PathBuf],
-    interval: Duration,
-    as_json: bool,
-) -> Result<(), CliError> {
+pub(super) async fn watch(door: &Door, interval: Duration, as_json: bool) -> Result<(), CliError> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let is_screen = io::stdout().is_terminal() && !as_json;
     let clock = SystemClock::new();
     let mut client = None;
     loop {
         let look = async {
-            let looked = look(&mut client, sockets).await;
+            let looked = look(&mut client, door).await;
             let shown = show(looked, clock.now(), is_screen, as_json);
             if !print(&shown)? {
                 return Ok(false);
@@ -187,13 +181,13 @@ pub(super) async fn watch(
 }
 
 /// What the daemon says now, over the connection there is or a new one.
-async fn look(client: &mut Option<Client>, sockets: &[PathBuf]) -> Result<Value, CliError> {
+async fn look(client: &mut Option<Connection>, door: &Door) -> Result<Value, CliError> {
     let looking = async {
         let connected = match client.take() {
             Some(connected) => connected,
-            None => session::connect(sockets).await?,
+            None => session::connect(door, false).await?,
         };
-        let status = call_on(&connected, "memory_status", json!({})).await?;
+        let status = connected.call("memory_status", json!({})).await?;
         Ok::<_, CliError>((connected, status))
     };
     let silent = || CliError::Data(format!("no answer in {} s", LOOK_WAIT.as_secs()));

@@ -58,12 +58,49 @@ pub struct Source {
     pub place: Place,
 }
 
+impl Loaded {
+    /// The data directory, if the caller named it (`--state-dir`, `RECALLD_STORE_DIR`): then no other
+    /// one is meant.
+    pub fn named_state_dir(&self) -> Option<&Path> {
+        let is_named = match &self.state_dir.place.origin {
+            Origin::Flag(_) => true,
+            Origin::Variable(name) => name == "RECALLD_STORE_DIR",
+            Origin::Default | Origin::File(_) => false,
+        };
+        is_named.then_some(self.state_dir.path.as_path())
+    }
+}
+
 impl Config {
     /// Loads and validates everything; opens nothing but the configuration file.
     ///
     /// # Errors
     /// All problems there are, not only the first.
     pub fn load(sources: &Sources) -> Result<Loaded, Problems> {
+        match Self::salvage(sources) {
+            (Some(loaded), None) => Ok(loaded),
+            (_, problems) => Err(problems.unwrap_or_else(|| Problems::new(Vec::new()))),
+        }
+    }
+
+    /// What a client needs: where the daemon is. Problems elsewhere do not keep it from that and are
+    /// given beside.
+    ///
+    /// # Errors
+    /// All problems, if one of them hides where the daemon is.
+    pub fn load_for_client(sources: &Sources) -> Result<(Loaded, Option<Problems>), Problems> {
+        match Self::salvage(sources) {
+            (Some(loaded), None) => Ok((loaded, None)),
+            (Some(loaded), Some(problems)) if !hides_socket(&problems, &loaded, sources) => {
+                Ok((loaded, Some(problems)))
+            }
+            (_, problems) => Err(problems.unwrap_or_else(|| Problems::new(Vec::new()))),
+        }
+    }
+
+    /// What can be read, and what is wrong. A value that is refused counts as not given. Nothing is
+    /// returned only where there is no place for the data.
+    pub fn salvage(sources: &Sources) -> (Option<Loaded>, Option<Problems>) {
         let mut problems = Vec::new();
         let environment = &sources.environment;
         let file = read_file(sources, &mut problems);
@@ -90,20 +127,34 @@ impl Config {
         };
         let mut problems = reader.problems;
         let paths = resolve(sources, configured, &mut problems);
-        let Some(paths) = paths.filter(|_| problems.is_empty()) else {
-            return Err(Problems::new(problems));
-        };
-        let sources = in_force(&layers);
-        Ok(Loaded {
+        let loaded = paths.map(|paths| Loaded {
             config,
-            file: file.map(|(path, _)| path),
             state_dir: paths.state_dir,
             socket: paths.socket,
             socket_candidates: paths.socket_candidates,
             warnings,
-            sources,
-        })
+            sources: in_force(&layers),
+            file: file.as_ref().map(|(path, _)| path.clone()),
+        });
+        let problems = (!problems.is_empty()).then(|| Problems::new(problems));
+        (loaded, problems)
     }
+}
+
+/// Whether one of the problems keeps a client from knowing the socket that is meant.
+fn hides_socket(problems: &Problems, loaded: &Loaded, sources: &Sources) -> bool {
+    let chosen = &loaded.socket.place.origin;
+    let is_named = match chosen {
+        Origin::Flag(_) => true,
+        Origin::Variable(name) => name == "RECALLD_SOCKET",
+        Origin::Default | Origin::File(_) => false,
+    };
+    let names_file = sources.config.is_some() || sources.environment.is_set("RECALLD_CONFIG");
+    problems.list().iter().any(|problem| {
+        let is_socket = problem.key.as_deref() == Some("server.socket");
+        let is_file = names_file && matches!(problem.fault, Fault::Unreadable(_));
+        (is_socket && problem.place.origin == *chosen) || ((is_socket || is_file) && !is_named)
+    })
 }
 
 /// The text of the configuration file, if there is one.

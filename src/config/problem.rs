@@ -161,6 +161,16 @@ impl Problems {
         Self(problems)
     }
 
+    /// The first problem and the number of the others.
+    pub fn in_one_line(&self) -> String {
+        let first = self.0.first().map(ToString::to_string).unwrap_or_default();
+        let first = first.lines().map(str::trim).collect::<Vec<_>>().join(", ");
+        match self.0.len() {
+            0 | 1 => first,
+            n => format!("{first}, and {} more", n - 1),
+        }
+    }
+
     /// The problems, in the order of layers and lines.
     pub fn list(&self) -> &[Problem] {
         &self.0

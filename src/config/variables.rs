@@ -15,7 +15,7 @@ const PREFIX: &str = "RECALLD_";
 /// Short name of the variable for `log.level`.
 const LOG_VARIABLE: &str = "RECALLD_LOG";
 /// Variables that are no keys: read by other parts, or by tests.
-const RESERVED: [&str; 9] = [
+const RESERVED: [&str; 10] = [
     "RECALLD_CONFIG",
     "RECALLD_SOCKET",
     "RECALLD_AGENT",
@@ -23,6 +23,7 @@ const RESERVED: [&str; 9] = [
     "RECALLD_EVALDATA",
     "RECALLD_ROUNDS",
     "RECALLD_NO_START",
+    "RECALLD_TIMEOUT",
     "RECALLD_TEST_MODELS",
     LOG_VARIABLE,
 ];

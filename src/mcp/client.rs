@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -38,6 +38,9 @@ pub struct Hello {
     /// The secret that proves the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+    /// The data directory whose store is meant; a daemon of another one refuses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_dir: Option<String>,
     /// Version of the program that speaks.
     pub bridge: String,
     /// One id for all connections of this process.
@@ -84,6 +87,9 @@ pub enum ClientError {
     /// The daemon closed the connection, before or during the call.
     #[error("the daemon closed the connection")]
     Closed,
+    /// The daemon refused the connection.
+    #[error("{0}")]
+    Refused(String),
     /// No answer in time. The daemon may still be at work; it was told to stop.
     #[error("no answer to {method} in {} s", .after.as_secs_f64())]
     Timeout {
@@ -138,12 +144,21 @@ struct Shared {
     _tasks: JoinSet<()>,
 }
 
-/// Callers that wait for an answer, by id; `None` once the connection is gone.
-struct Waiting(Mutex<Option<HashMap<u64, oneshot::Sender<Value>>>>);
+struct Waiting {
+    /// Callers that wait for an answer, by id; `None` once the connection is gone.
+    callers: Mutex<Option<HashMap<u64, oneshot::Sender<Value>>>>,
+    /// Why the daemon wants no connection, if it said so.
+    refusal: OnceLock<String>,
+}
 
 impl Waiting {
     fn lock(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<Value>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why nobody answers any more.
+    fn closed(&self) -> ClientError {
+        self.refusal.get().map_or(ClientError::Closed, |why| ClientError::Refused(why.clone()))
     }
 }
 
@@ -158,7 +173,10 @@ impl Client {
             .map_err(|source| ClientError::Connect { path: path.to_owned(), source })?;
         let (read, write) = stream.into_split();
         let (lines, queue) = mpsc::channel(CALLS_PER_CONNECTION_MAX);
-        let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
+        let waiting = Arc::new(Waiting {
+            callers: Mutex::new(Some(HashMap::new())),
+            refusal: OnceLock::new(),
+        });
         let mut tasks = JoinSet::new();
         tasks.spawn(read_answers(read, waiting.clone()));
         tasks.spawn(write_lines(write, queue));
@@ -221,12 +239,13 @@ impl Client {
     ) -> Result<Value, ClientError> {
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        self.shared.waiting.lock().as_mut().ok_or(ClientError::Closed)?.insert(id, sender);
+        let closed = || self.shared.waiting.closed();
+        self.shared.waiting.lock().as_mut().ok_or_else(closed)?.insert(id, sender);
         let _forget = Forget { waiting: &self.shared.waiting, id };
         let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         let exchange = async {
             self.send(line.to_string()).await?;
-            answer.await.map_err(|_| ClientError::Closed)
+            answer.await.map_err(|_| closed())
         };
         let Ok(message) = timeout(wait, exchange).await else {
             let cancel = json!({ "requestId": id, "reason": "no answer in time" });
@@ -251,7 +270,7 @@ impl Client {
         if line.len() > LINE_BYTES_MAX {
             return Err(ClientError::TooLong);
         }
-        self.shared.lines.send(line).await.map_err(|_| ClientError::Closed)
+        self.shared.lines.send(line).await.map_err(|_| self.shared.waiting.closed())
     }
 }
 
@@ -308,6 +327,11 @@ async fn read_answers(read: OwnedReadHalf, waiting: Arc<Waiting>) {
         // Requests and notifications of the daemon are not for this client.
         let Ok(message) = serde_json::from_slice::<Value>(&line) else { continue };
         let id = message.get("id").and_then(Value::as_u64);
+        let error = message.pointer("/error/message").and_then(Value::as_str);
+        if let (None, Some(error)) = (id, error) {
+            // An error that answers nothing is about the connection; the first one counts.
+            let _first = waiting.refusal.set(error.to_owned()).is_ok();
+        }
         let is_answer = message.get("method").is_none();
         let caller = id.filter(|_| is_answer).and_then(|id| waiting.lock().as_mut()?.remove(&id));
         if let Some(Err(_)) = caller.map(|caller| caller.send(message)) {

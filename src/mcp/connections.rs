@@ -128,7 +128,10 @@ pub(super) async fn connection(stream: UnixStream, uids: Uids, shared: Arc<Share
         Ok(greeted) => greeted,
         Err(refused) => return refuse(writer, &refused).await,
     };
-    let identity = match Identity::new(uids, hello, Arc::clone(&shared.access)) {
+    let identity = hello
+        .check_store(&shared.state_dir)
+        .and_then(|()| Identity::new(uids, hello, Arc::clone(&shared.access)));
+    let identity = match identity {
         Ok(identity) => identity,
         Err(refused) => return refuse(writer, &refused).await,
     };

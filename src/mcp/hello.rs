@@ -4,6 +4,7 @@
 //! line of a connection. It is consumed and not answered; any other first line is the first message.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -34,6 +35,16 @@ pub(super) enum Refused {
         /// Uid of the peer.
         peer: u32,
     },
+    /// Another store is meant.
+    #[error(
+        "the daemon at this socket keeps the store in {own}, not in {asked}: name the socket of the other one with `--socket`, or leave its directory out"
+    )]
+    OtherStore {
+        /// Data directory of the daemon.
+        own: String,
+        /// The one that is meant.
+        asked: String,
+    },
     /// The access policy says no.
     #[error("the token is not valid for agent `{0}`")]
     Token(AgentName),
@@ -47,9 +58,20 @@ pub(super) struct Hello {
     bridge: Option<String>,
     session: Option<String>,
     role: Option<String>,
+    state_dir: Option<String>,
 }
 
 impl Hello {
+    /// Refuses who means another store than the one in `own`.
+    pub(super) fn check_store(&self, own: &Path) -> Result<(), Refused> {
+        match &self.state_dir {
+            Some(asked) if Path::new(asked) != own => {
+                Err(Refused::OtherStore { own: own.display().to_string(), asked: asked.clone() })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// Reads a first line; `None` if it is something else.
     pub(super) fn read(line: &[u8]) -> Result<Option<Self>, Refused> {
         #[derive(Deserialize)]
@@ -200,6 +222,16 @@ mod tests {
         let foreign = Uids { own: 1000, peer: 1001 };
         let refused = Identity::new(foreign, hello(r#"{"role":"owner"}"#), access()).unwrap_err();
         assert_eq!(refused, Refused::NotOwner { own: 1000, peer: 1001 });
+    }
+
+    #[test]
+    fn who_means_another_store_is_refused_with_both_names() {
+        let own = Path::new("/state");
+        for params in ["{}", r#"{"state_dir":null}"#, r#"{"state_dir":"/state"}"#] {
+            assert_eq!(hello(params).check_store(own), Ok(()), "{params}");
+        }
+        let refused = hello(r#"{"state_dir":"/other"}"#).check_store(own).unwrap_err().to_string();
+        assert!(refused.contains("/state") && refused.contains("/other"), "{refused}");
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod error;
 mod reply;
 mod schema;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -59,6 +60,8 @@ pub struct Mcp {
     pub meter: Arc<dyn Meter>,
     /// The process around the server.
     pub control: Arc<dyn Control>,
+    /// The data directory: who means another one is at the wrong socket.
+    pub state_dir: PathBuf,
     /// Limits and admission; a change takes effect at the next connection or call.
     pub settings: watch::Receiver<McpSettings>,
 }
@@ -118,6 +121,7 @@ struct Shared {
     clock: Arc<dyn Clock>,
     meter: Arc<dyn Meter>,
     control: Arc<dyn Control>,
+    state_dir: PathBuf,
     settings: watch::Receiver<McpSettings>,
     calls: Mutex<(usize, Arc<Semaphore>)>,
     connections: connections::Connections,
@@ -125,11 +129,11 @@ struct Shared {
 
 impl Shared {
     fn new(mcp: Mcp) -> Self {
-        let Mcp { service, access, clock, meter, control, settings } = mcp;
+        let Mcp { service, access, clock, meter, control, state_dir, settings } = mcp;
         let calls_max = settings.borrow().calls_max;
         let calls = Mutex::new((calls_max, turns(calls_max)));
         let connections = connections::Connections::default();
-        Self { service, access, clock, meter, control, settings, calls, connections }
+        Self { service, access, clock, meter, control, state_dir, settings, calls, connections }
     }
 
     /// The turns of calls. A new limit counts for the calls that come after it; those that have a

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::daemon::{Home, eventually};
+use crate::daemon::{Bridge, Home, eventually, program};
 use crate::skip::skip;
 
 /// Exit code and what was complained about.
@@ -124,4 +124,85 @@ fn why_a_data_directory_cannot_be_used_is_told_once_and_by_the_doctor() {
     assert_eq!(code, Some(1), "{complaint}");
     assert_eq!(complaint.matches("Read-only file system").count(), 1, "{complaint}");
     assert!(state == "down" && detail.contains("read-only"), "{state}: {detail}");
+}
+
+#[tokio::test]
+async fn a_bad_configuration_keeps_no_client_from_its_daemon() {
+    let home = Home::with_config("[recall]\nlimit = 3\n");
+    let _daemon = home.serve().await;
+    home.agent("a").await.store("The ferry leaves at seven").await;
+    home.rewrite("[recall]\nlimt = 3\n[log]\nlevel = \"inof\"\n");
+    let arguments: [&[&str]; 5] = [
+        &["status"],
+        &["recall", "ferry"],
+        &["list"],
+        &["remember", "The ferry is called Hurtig"],
+        &["backup"],
+    ];
+    for arguments in arguments {
+        let output = home.run(arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {told}");
+        assert!(told.contains("warning") && told.contains("recall.limt"), "{arguments:?}: {told}");
+        assert_eq!(told.lines().count(), 1, "{arguments:?}: {told}");
+    }
+    let mut bridge = home.bridge("b");
+    bridge.initialize().await;
+    let found = bridge.tool("memory_search", json!({ "query": "ferry" })).await;
+    assert_eq!(found["memories"].as_array().unwrap().len(), 2, "{found}");
+    bridge.close().await;
+    for command in ["check-config", "reload", "serve"] {
+        let (code, complaint) = failed(&home, &[command]);
+        assert_eq!(code, Some(78), "{command}: {complaint}");
+        assert!(complaint.contains("recall.limt"), "{command}: {complaint}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_names_another_data_directory_is_refused_with_both_names() {
+    let home = Home::new().expect_log("connection refused");
+    let _daemon = home.serve().await;
+    let other = home.path("other");
+    let (own, other) = (home.state(), other.to_str().unwrap());
+    let both = |told: &str| told.contains(own.to_str().unwrap()) && told.contains(other);
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = Command::new(program());
+        command.env_clear().env("HOME", home.path("")).arg("--socket").arg(home.socket());
+        command.args(["--state-dir", other]).args(arguments);
+        command
+    };
+    for arguments in [&["status"][..], &["remember", "Not here"], &["recall", "anything"]] {
+        let output = elsewhere(arguments).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && both(&told), "{arguments:?}: {told}");
+    }
+    let mut bridge = Bridge::start(elsewhere(&["connect", "--no-start", "--agent", "b"]));
+    let id = bridge.send("tools/call", json!({ "name": "memory_status", "arguments": {} })).await;
+    let answer = bridge.answer(id).await;
+    assert!(both(&answer.to_string()), "{answer}");
+    drop(bridge);
+    // Another name of the same directory is the same directory.
+    let link = home.path("link");
+    std::os::unix::fs::symlink(&own, &link).unwrap();
+    let mut command = Command::new(program());
+    command.env_clear().env("HOME", home.path("")).env("RECALLD_STORE_DIR", link);
+    let output = command.arg("--socket").arg(home.socket()).arg("status").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_command_says_what_it_waits_for_and_for_how_long() {
+    let home = Home::new();
+    fs::create_dir_all(home.socket().parent().unwrap()).unwrap();
+    // It listens and never answers, as a daemon that hangs.
+    let _hung = std::os::unix::net::UnixListener::bind(home.socket()).unwrap();
+    let (code, told) = failed(&home, &["--timeout", "3.5", "status"]);
+    assert_eq!(code, Some(1), "{told}");
+    let waits = format!("waiting for the daemon at {}", home.socket().display());
+    assert!(told.contains(&waits) && told.contains("at most 3.5 s"), "{told}");
+    assert_eq!(told.matches("waiting").count(), 1, "{told}");
+    let (code, told) = failed(&home, &["--timeout", "0.1", "recall", "anything"]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(!told.contains("waiting") && told.contains("0.1 s"), "{told}");
+    assert_eq!(failed(&home, &["--timeout", "never", "status"]).0, Some(64));
 }

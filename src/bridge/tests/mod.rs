@@ -61,7 +61,13 @@ impl Place {
     }
 
     fn settings(&self) -> BridgeSettings {
-        BridgeSettings { socket: self.socket(), agent: None, token: None, start: None }
+        BridgeSettings {
+            socket: self.socket(),
+            agent: None,
+            token: None,
+            state_dir: None,
+            start: None,
+        }
     }
 
     fn client(&self) -> Client {

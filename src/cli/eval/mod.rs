@@ -118,8 +118,8 @@ async fn measure(
         embedded_per_second: set.memories.len() as f64 / embedded.as_secs_f64().max(1e-9),
         search_ms,
         resident_bytes: report::resident_bytes(daemon),
-        store_bytes: report::bytes_on_disk(&trial.state_dir(), false),
-        index_bytes: report::bytes_on_disk(&trial.state_dir(), true),
+        store_bytes: report::bytes_on_disk(&trial.state_dir().join("recalld.redb")),
+        index_bytes: report::bytes_on_disk(&trial.state_dir().join("index")),
     };
     Ok(SetReport {
         name: set.name.clone(),

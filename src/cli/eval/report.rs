@@ -131,19 +131,12 @@ pub(super) fn resident_bytes(process: Option<u32>) -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// Bytes of the files of the indexes below a data directory, or of everything else there.
-pub(super) fn bytes_on_disk(state_dir: &Path, of_indexes: bool) -> u64 {
-    let indexes = bytes_below(&state_dir.join("index"));
-    if of_indexes { indexes } else { bytes_below(state_dir) - indexes }
+/// Bytes of a file, or of all files below a directory.
+pub(super) fn bytes_on_disk(path: &Path) -> u64 {
+    if path.is_dir() { bytes_below(path) } else { path.metadata().map_or(0, |file| file.len()) }
 }
 
 fn bytes_below(dir: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
-    entries
-        .flatten()
-        .map(|entry| {
-            let path = entry.path();
-            if path.is_dir() { bytes_below(&path) } else { entry.metadata().map_or(0, |f| f.len()) }
-        })
-        .sum()
+    entries.flatten().map(|entry| bytes_on_disk(&entry.path())).sum()
 }

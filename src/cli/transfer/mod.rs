@@ -8,10 +8,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::output::{complain, say};
-use super::session::{self, CliError, LONG_WAIT};
+use super::session::{self, CliError, Connection, Door, LONG_WAIT};
 use crate::clock::SystemClock;
 use crate::domain::limits::{IMPORT_BATCH_BYTES, IMPORT_LINES_MAX, IMPORT_PROBLEMS_MAX};
-use crate::mcp::client::Client;
 use crate::mcp::transfer::{EXPORT_VERSION, Footer, Header, Line, read_item};
 use crate::ports::Clock as _;
 
@@ -20,12 +19,12 @@ use plan::Batch;
 
 /// Writes everything to `file`, or to standard output.
 pub(super) async fn export(
-    sockets: &[std::path::PathBuf],
+    door: &Door,
     file: Option<&Path>,
     is_json: bool,
 ) -> Result<(), CliError> {
-    let client = session::connect(sockets).await?;
-    let status = session::call_on(&client, "memory_status", json!({})).await?;
+    let connection = session::connect(door, true).await?;
+    let status = connection.call("memory_status", json!({})).await?;
     let header = Header {
         version: EXPORT_VERSION,
         created_at: SystemClock::new().now().to_string(),
@@ -38,7 +37,7 @@ pub(super) async fn export(
     let mut cursor = Value::Null;
     loop {
         let request = json!({ "cursor": cursor });
-        let mut page = session::call_within(&client, "memory_export", request, LONG_WAIT).await?;
+        let mut page = connection.call_within("memory_export", request, LONG_WAIT).await?;
         for line in page.get("lines").and_then(Value::as_array).into_iter().flatten() {
             let line = line.as_str().unwrap_or_default();
             hasher.update(line.as_bytes());
@@ -73,14 +72,14 @@ fn text_of(line: &Line) -> Result<String, CliError> {
 /// Takes in what `file` holds and the store does not. Nothing is sent before the whole file was found
 /// to be as it was written.
 pub(super) async fn import(
-    sockets: &[std::path::PathBuf],
+    door: &Door,
     file: &Path,
     is_dry: bool,
     is_json: bool,
 ) -> Result<(), CliError> {
     let source = Source::open(file)?;
     plan::check(&source)?;
-    let client = session::connect(sockets).await?;
+    let connection = session::connect(door, true).await?;
     let mut sums = Sums::default();
     let mut batch = Batch::default();
     for line in source.lines()? {
@@ -93,11 +92,11 @@ pub(super) async fn import(
         let is_large = is_start
             && (batch.n_bytes > IMPORT_BATCH_BYTES / 4 || batch.lines.len() > IMPORT_LINES_MAX / 4);
         if (is_full || is_large) && !batch.lines.is_empty() {
-            send(&client, &mut batch, !is_start, is_dry, &mut sums).await?;
+            send(&connection, &mut batch, !is_start, is_dry, &mut sums).await?;
         }
         batch.add(number, line);
     }
-    send(&client, &mut batch, false, is_dry, &mut sums).await?;
+    send(&connection, &mut batch, false, is_dry, &mut sums).await?;
     sums.tell(is_dry, is_json);
     match sums.n_left_out {
         0 => Ok(()),
@@ -107,7 +106,7 @@ pub(super) async fn import(
 
 /// Sends what is collected and adds up the answer.
 async fn send(
-    client: &Client,
+    connection: &Connection,
     batch: &mut Batch,
     is_continued: bool,
     is_dry: bool,
@@ -120,7 +119,7 @@ async fn send(
     let request = json!({
         "lines": lines, "first_line": first_line, "continued": is_continued, "dry_run": is_dry,
     });
-    let answer = session::call_within(client, "memory_import", request, LONG_WAIT).await?;
+    let answer = connection.call_within("memory_import", request, LONG_WAIT).await?;
     sums.add(&answer);
     Ok(())
 }

@@ -162,6 +162,7 @@ fn reserved_variables_are_no_keys() {
         .set("RECALLD_EVALDATA", "/data")
         .set("RECALLD_ROUNDS", "10")
         .set("RECALLD_NO_START", "1")
+        .set("RECALLD_TIMEOUT", "5")
         .load();
     let problems = Machine::new().set("RECALLD_TOKENS", "secret").problems();
     assert!(problems.contains("did you mean RECALLD_TOKEN?"), "{problems}");
@@ -215,4 +216,54 @@ fn a_file_that_cannot_be_read_is_a_problem_but_a_missing_default_is_not() {
 fn a_file_that_begins_with_a_byte_order_mark_is_read() {
     let loaded = Machine::with_file("\u{feff}store.cache_mb = 9\r\n").load();
     assert_eq!(loaded.config.store.cache_bytes, 9 << 20);
+}
+
+/// Where a client looks for the daemon with this file; the problems if it must not guess.
+fn client(machine: &Machine, change: impl FnOnce(&mut Sources)) -> Result<Vec<String>, String> {
+    let mut sources = machine.sources();
+    change(&mut sources);
+    let (loaded, problems) =
+        Config::load_for_client(&sources).map_err(|problems| problems.to_string())?;
+    assert!(problems.is_some(), "what is wrong is told all the same");
+    Ok(loaded.socket_candidates.iter().map(|path| path.display().to_string()).collect())
+}
+
+#[test]
+fn a_client_goes_on_with_a_bad_key_that_does_not_hide_the_socket() {
+    let socket = "[server]\nsocket = \"/s\"\n";
+    for bad in ["[recall]\nlimt = 3\n", "[store]\ncache_mb = \"big\"\n", "[recall]\nlimit = \n"] {
+        let machine = Machine::with_file(&format!("{socket}{bad}"));
+        assert_eq!(client(&machine, |_| {}).unwrap(), ["/s"], "{bad}");
+    }
+    let machine = Machine::with_file(socket).set("RECALLD_RECALL_LIMT", "3");
+    assert_eq!(client(&machine, |_| {}).unwrap(), ["/s"]);
+    // A file that cannot be read leaves the places where a daemon is without one.
+    let machine = Machine::with_file("");
+    fs::write(machine.file(), b"[server]\nsocket = \"/s\"\n\xff\n").unwrap();
+    assert!(client(&machine, |_| {}).unwrap().len() > 1);
+}
+
+#[test]
+fn a_client_does_not_guess_where_the_socket_is() {
+    let machine = Machine::with_file("[server]\nsocket = 3\n");
+    assert!(client(&machine, |_| {}).unwrap_err().contains("server.socket"));
+    let named = client(&machine, |sources| sources.socket = Some("/f".into()));
+    assert_eq!(named.unwrap(), ["/f"], "the command line says so");
+    let long = client(&machine, |sources| sources.socket = Some("/x".repeat(100).into()));
+    assert!(long.unwrap_err().contains("a path of at most"));
+    let missing = client(&machine, |sources| sources.config = Some("/none/config.toml".into()));
+    assert!(missing.unwrap_err().contains("/none/config.toml"));
+}
+
+#[test]
+fn only_who_names_the_data_directory_means_no_other() {
+    let machine = Machine::with_file("[store]\ndir = \"/d\"\n");
+    assert_eq!(machine.load().named_state_dir(), None);
+    let machine = machine.set("RECALLD_STORE_DIR", "/v");
+    assert_eq!(machine.load().named_state_dir(), Some(std::path::Path::new("/v")));
+    let sources = Sources { state_dir: Some("/f".into()), ..machine.sources() };
+    let loaded = Config::load(&sources).unwrap();
+    assert_eq!(loaded.named_state_dir(), Some(std::path::Path::new("/f")));
+    let machine = Machine::new().set("STATE_DIRECTORY", "/systemd");
+    assert_eq!(machine.load().named_state_dir(), None);
 }

@@ -98,6 +98,7 @@ pub(super) fn mcp(
         clock: Arc::new(ManualClock::at(NOW.parse().unwrap())),
         meter,
         control: Arc::new(NoControl),
+        state_dir: "/state".into(),
         settings: watch::channel(settings).1,
     }
 }
