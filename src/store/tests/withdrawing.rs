@@ -8,7 +8,7 @@ use crate::domain::change::{ChangeSet, Effect, Forget, NewMemory, Patch};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::memory::Status;
-use crate::domain::transfer::{ImportOutcome, Item};
+use crate::domain::transfer::{ExportPlace, ImportOutcome, Item};
 use crate::ports::{Store, Transfer};
 
 /// Memories a, b and c; a summary of them; a profile made of the summary.
@@ -186,14 +186,7 @@ async fn an_import_brings_nothing_that_was_made_of_what_is_forgotten_here() {
     let patch = Patch { derived_from: Some(vec![b]), ..Patch::default() };
     let changes = vec![there.change(summary, patch).await];
     there.apply(ChangeSet { changes, at: at(4), ..set() }).await;
-    let page = there.store.export(Default::default(), usize::MAX).await.unwrap();
-    let mut groups: Vec<Vec<Item>> = Vec::new();
-    for item in page.items {
-        match item {
-            Item::Earlier(_) => groups.last_mut().unwrap().push(item),
-            Item::Memory { .. } | Item::Forgotten(_) => groups.push(vec![item]),
-        }
-    }
+    let groups = exported(&there).await;
     let source = groups.iter().position(|group| is_of(group, a)).unwrap();
     let import = |groups| here.store.import(groups, Actor::Owner, at(9), false);
     import(vec![groups[source].clone()]).await.unwrap();
@@ -215,6 +208,18 @@ async fn an_import_brings_nothing_that_was_made_of_what_is_forgotten_here() {
     here.finish().await;
 }
 
+/// Everything, as an import takes it.
+async fn exported(f: &Fixture) -> Vec<Vec<Item>> {
+    let mut groups: Vec<Vec<Item>> = Vec::new();
+    for item in f.store.export(ExportPlace::Start, usize::MAX).await.unwrap().items {
+        match item {
+            Item::Earlier(_) => groups.last_mut().unwrap().push(item),
+            Item::Memory { .. } | Item::Forgotten(_) => groups.push(vec![item]),
+        }
+    }
+    groups
+}
+
 fn is_of(group: &[Item], id: MemoryId) -> bool {
     matches!(&group[0], Item::Memory { version, .. } if version.memory.id == id)
 }
@@ -227,14 +232,7 @@ async fn links_go_out_and_come_in() {
     there
         .apply(ChangeSet { changes: vec![there.change(a, patch).await], at: at(4), ..set() })
         .await;
-    let page = there.store.export(Default::default(), usize::MAX).await.unwrap();
-    let mut groups: Vec<Vec<Item>> = Vec::new();
-    for item in page.items {
-        match item {
-            Item::Earlier(_) => groups.last_mut().unwrap().push(item),
-            Item::Memory { .. } | Item::Forgotten(_) => groups.push(vec![item]),
-        }
-    }
+    let mut groups = exported(&there).await;
     // A product may come before what it was made of.
     groups.reverse();
     for group in groups {

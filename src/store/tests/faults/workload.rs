@@ -130,6 +130,9 @@ pub(super) const STEPS: [Step; 27] = [
     Step::ForgetSource,
 ];
 
+/// The run that the steps begin.
+const RUN: RunId = RunId(1);
+
 /// Steps that a group of calls at a time is made of.
 pub(super) const TOGETHER: [Step; 3] =
     [Step::TogetherFirst, Step::TogetherSecond, Step::TogetherThird];
@@ -251,25 +254,11 @@ impl World {
                 let now = self.clock.now();
                 Ok(format!("{}", self.store.trim_log(5, now).await?))
             }
-            Step::BeginRun => {
-                let now = self.clock.now();
-                let begun = self.store.begin_run(NewRun { now, ..new_run(0) }).await?;
-                Ok(format!("{begun:?}"))
-            }
-            Step::Curate => self.summarise(step, &TOGETHER[..2], Some(RunId(1))).await,
-            Step::NoteStrengths => {
-                let strengths = TOGETHER.map(|step| (id_of(step, 0), 0.25)).to_vec();
-                Ok(format!("{:?}", self.store.note_strengths(strengths).await?))
-            }
-            Step::EndRun => {
-                let (report, now) = ("{}".to_owned(), self.clock.now());
-                self.store.finish_run(RunId(1), Outcome::Done, 3, report, now).await?;
-                Ok("ended".to_owned())
-            }
-            Step::UndoRun => {
-                let now = self.clock.now();
-                Ok(format!("{:?}", self.store.undo(RunId(1), Actor::Owner, now).await?))
-            }
+            Step::BeginRun => self.begin_run().await,
+            Step::Curate => self.summarise(step, &TOGETHER[..2], Some(RUN)).await,
+            Step::NoteStrengths => self.note_strengths().await,
+            Step::EndRun => self.end_run().await,
+            Step::UndoRun => self.undo_run().await,
             Step::CurateAgain => self.summarise(step, &TOGETHER, None).await,
             Step::ForgetSource => self.forget(&owner(), id_of(Step::TogetherThird, 0)).await,
             Step::After => panic!("no step of the run"),
@@ -344,6 +333,26 @@ impl World {
         let got = self.service.get(&agent(), get).await?;
         let n_written = self.service.flush_usage().await?;
         Ok(format!("{got:?} {n_written}"))
+    }
+
+    async fn begin_run(&self) -> Result<String, ServiceError> {
+        let now = self.clock.now();
+        Ok(format!("{:?}", self.store.begin_run(NewRun { now, ..new_run(0) }).await?))
+    }
+
+    async fn note_strengths(&self) -> Result<String, ServiceError> {
+        let strengths = TOGETHER.map(|step| (id_of(step, 0), 0.25)).to_vec();
+        Ok(format!("{:?}", self.store.note_strengths(strengths).await?))
+    }
+
+    async fn end_run(&self) -> Result<String, ServiceError> {
+        let (report, now) = ("{}".to_owned(), self.clock.now());
+        let ended = self.store.finish_run(RUN, Outcome::Done, 3, report, now).await?;
+        Ok(format!("{ended:?}"))
+    }
+
+    async fn undo_run(&self) -> Result<String, ServiceError> {
+        Ok(format!("{:?}", self.store.undo(RUN, Actor::Owner, self.clock.now()).await?))
     }
 
     /// Summarises what some steps have stored.
