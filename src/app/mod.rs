@@ -81,6 +81,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Remember(_)
         | Command::Recall(_)
         | Command::Show { .. }
+        | Command::History { .. }
         | Command::List(_)
         | Command::Update(_)
         | Command::Forget(_)

@@ -71,6 +71,11 @@ pub enum Command {
         #[arg(long)]
         history: bool,
     },
+    /// Tell what happened to a memory: who changed what, when, in which run
+    History {
+        /// Id or handle; the whole id if it is gone
+        id: String,
+    },
     /// List memories by time, newest first
     List(ListArguments),
     /// Change a memory; the earlier version is kept

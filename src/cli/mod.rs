@@ -103,9 +103,10 @@ async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
         Command::Reload => ("daemon_reload", requests::none(), show::reloaded),
         Command::Remember(what) => ("memory_store", requests::remember(what)?, show::stored),
         Command::Recall(what) => ("memory_search", requests::recall(what), show::found),
+        Command::History { id } => ("memory_history", requests::by_id(id), show::history),
         Command::List(what) => ("memory_list", requests::list(what), show::listed),
         Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
-        Command::Unforget { id } => ("memory_restore", requests::unforget(id), show::restored),
+        Command::Unforget { id } => ("memory_restore", requests::by_id(id), show::restored),
         Command::Export { file } => {
             return transfer::export(door, file.as_deref(), json).await;
         }

@@ -195,6 +195,11 @@ impl Catalog {
 }
 
 impl Entry {
+    /// Whether its vectors are kept in RAM: those of archived memories are not.
+    pub(crate) fn is_hot(&self) -> bool {
+        self.status != Status::Archived
+    }
+
     fn of(memory: &Memory, namespace: NamespaceSlot) -> Self {
         Self {
             id: memory.id,

@@ -1,5 +1,6 @@
 //! The indexes on a real store: loading, commits meanwhile, restarts, the parity check.
 
+mod archived;
 mod damaged;
 mod interrupted;
 

@@ -199,7 +199,8 @@ fn unite(
         united.record.version += 1;
         united.record.updated_at = by.at.as_microsecond();
         batch.replace(old, &united)?;
-        batch.announce(by, Operation::Update, &united, &changed, NewText::No)?;
+        let text = NewText::of_same(&old.record, &united.record)?;
+        batch.announce(by, Operation::Update, &united, &changed, text)?;
     }
     let embedded = match &new.embedded {
         Some(vectors) if batch.has_vectors(vectors.space.0, old.id)? => true,
