@@ -14,6 +14,7 @@ mod restoring;
 mod searching;
 mod status;
 mod storing;
+mod summaries;
 mod superseding;
 mod transfer;
 mod updating;
