@@ -5,6 +5,7 @@
 //! stand behind them and pass one list of tests.
 
 mod ledger;
+mod llm;
 mod maintenance;
 mod store;
 
@@ -23,6 +24,7 @@ use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
 use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
 
 pub use ledger::Ledger;
+pub use llm::{LanguageModel, LlmError, LlmReport, Marks, Scorer, Summarizer};
 pub use maintenance::{Asked, JobReport, Maintenance, NotRun};
 pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 

@@ -6,6 +6,7 @@ mod doctor;
 mod embedder;
 mod engine;
 mod jobs;
+mod llm;
 mod lost;
 mod models;
 mod notify;

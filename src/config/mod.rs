@@ -16,6 +16,7 @@ mod edit;
 mod endpoint;
 mod entries;
 mod jobs;
+mod llm;
 mod settings;
 
 mod paths;
@@ -33,6 +34,7 @@ pub use edit::{EditError, set_text};
 pub use endpoint::EndpointConfig;
 pub use example::{DEFAULTS, KeyDoc, keys};
 pub use jobs::{JobConfig, JobsConfig};
+pub use llm::{LlmConfig, LlmEndpointConfig};
 pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};
 pub use problem::{Fault, Origin, Place, Problem, Problems};

@@ -39,3 +39,4 @@ pub mod scoring;
 pub mod contradiction;
 pub mod extractive;
 pub mod grounding;
+pub mod summary;
