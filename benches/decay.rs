@@ -121,7 +121,7 @@ async fn measured(
 }
 
 fn told(what: &str, (mut searches, mut stores): (Vec<Duration>, Vec<Duration>)) {
-    let mut shown = |name: &str, times: &mut Vec<Duration>| {
+    let shown = |name: &str, times: &mut Vec<Duration>| {
         times.sort_unstable();
         let at = |share: usize| times[(times.len() - 1) * share / 100].as_secs_f64() * 1e3;
         println!("{what}: {name} {}: p50 {:.2} ms, p99 {:.2} ms", times.len(), at(50), at(99));

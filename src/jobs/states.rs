@@ -23,7 +23,7 @@ pub(super) struct Board {
     /// Why the store could not be asked the last time.
     pub(super) trouble: Option<(Timestamp, String)>,
     /// Wall clock and monotonic time of the last look.
-    seen: Option<(Timestamp, Duration)>,
+    pub(super) seen: Option<(Timestamp, Duration)>,
     pub(super) entries: BTreeMap<JobName, Entry>,
 }
 

@@ -69,6 +69,8 @@ impl Home {
             transfer: store.clone(),
             candidates: index.clone(),
             embedder: None,
+            summarizer: None,
+            scorer: None,
             clock: clock.clone(),
             ids: Arc::new(SeededIds::new(3)),
             meter: Arc::new(Uncounted),
@@ -83,6 +85,7 @@ impl Home {
             agent_grace: Duration::ZERO,
             erase_within: Duration::ZERO,
             backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
+            summary_chars: 200..=300,
             zone: TimeZone::UTC,
         };
         let service = Arc::new(Service::new(ports, settings));
