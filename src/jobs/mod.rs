@@ -14,6 +14,7 @@ mod heartbeat;
 mod report;
 mod run;
 mod scheduler;
+mod states;
 
 #[cfg(test)]
 mod tests;

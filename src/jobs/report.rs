@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::Scheduler;
-use super::scheduler::{Active, Inner};
+use super::scheduler::Inner;
+use super::states::Active;
 use crate::domain::job::Outcome;
 use crate::domain::limits::JOB_RUNS_TOLD;
 use crate::ports::JobReport;

@@ -12,7 +12,8 @@ use tokio::sync::watch;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
-use super::scheduler::{Active, Inner};
+use super::scheduler::Inner;
+use super::states::Active;
 use super::{Job, JobError, RunContext, RunReport};
 use crate::domain::job::{JobName, NewRun, Outcome, Run, Trigger};
 use crate::domain::limits::{
@@ -155,7 +156,10 @@ impl Inner {
             lease: self.lease.clone(),
         };
         let run = match self.ledger.begin_run(new).await {
-            Ok(Ok(run)) => run,
+            Ok(Ok(run)) => {
+                self.board().trouble = None;
+                run
+            }
             Ok(Err(running)) => {
                 let how = running.to_string();
                 return Err(NotRun::Active { job: name, how });
@@ -276,8 +280,12 @@ impl Inner {
                 () = tokio::time::sleep(JOB_RETRY) => {}
             }
         }
-        if let Some(entry) = self.board().entries.get_mut(&run.job) {
-            entry.state.end(&end.outcome, run.is_dry_run, at);
+        {
+            let mut board = self.board();
+            board.trouble = None;
+            if let Some(entry) = board.entries.get_mut(&run.job) {
+                entry.state.end(&end.outcome, run.is_dry_run, at);
+            }
         }
         let counts = !run.is_dry_run && end.outcome != Outcome::Interrupted;
         if counts {

@@ -85,6 +85,7 @@ impl Home {
             agent_grace: Duration::ZERO,
             erase_within: Duration::ZERO,
             backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
+            summary_chars: 200..=300,
             zone: TimeZone::UTC,
             summary_chars: 200..=300,
         };
