@@ -13,6 +13,7 @@ mod process;
 mod reload;
 mod serve;
 mod signals;
+mod socket;
 mod watchdog;
 
 use std::path::{Path, PathBuf};

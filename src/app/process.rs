@@ -9,9 +9,10 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::reload::Reloader;
+use super::socket::SocketHealth;
 use super::watchdog::{Pulse, Watchdog};
-use crate::mcp::{Control, ProcessReport, Reloaded, Server};
-use crate::ports::LogReport;
+use crate::mcp::{Control, ProcessReport, Reloaded, Server, SocketLook};
+use crate::ports::{Clock, LogReport};
 use crate::service::Service;
 use crate::service::status::{PartState, PartStatus, StatusReport};
 use crate::telemetry::Log;
@@ -22,10 +23,25 @@ const STATUS_FILE: &str = "status.json";
 /// The process around the server.
 pub(super) struct Process {
     pub(super) reloader: Reloader,
-    pub(super) watchdog: Arc<Watchdog>,
+    watchdog: Arc<Watchdog>,
     pub(super) log: Arc<Log>,
+    socket: SocketHealth,
     /// Of the loop that accepts connections.
-    pub(super) accepting: Arc<Pulse>,
+    accepting: Arc<Pulse>,
+}
+
+impl Process {
+    /// A process that serves a socket that was just bound.
+    pub(super) fn new(
+        reloader: Reloader,
+        watchdog: &Arc<Watchdog>,
+        log: Arc<Log>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let accepting = watchdog.pulse("connections");
+        let (watchdog, socket) = (Arc::clone(watchdog), SocketHealth::new(clock));
+        Self { reloader, watchdog, log, socket, accepting }
+    }
 }
 
 impl Control for Process {
@@ -36,11 +52,16 @@ impl Control for Process {
     fn report(&self) -> ProcessReport {
         let log = self.log.report();
         ProcessReport {
-            parts: vec![self.reloader.part(), log_part(&log)],
+            parts: vec![self.socket.part(), self.reloader.part(), log_part(&log)],
+            notes: self.socket.note().into_iter().collect(),
             config: self.reloader.report(),
             log,
             watchdog: self.watchdog.report(),
         }
+    }
+
+    fn note_socket(&self, look: SocketLook) {
+        self.socket.note_look(look);
     }
 
     fn asked_for_life(&self) -> BoxFuture<'_, ()> {

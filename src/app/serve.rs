@@ -129,8 +129,7 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     let reach = Reach { service, mcp: limits, config, log: Arc::clone(&log) };
     let clock = Arc::clone(&engine.clock);
     let reloader = Reloader::new(sources, loaded, reach, Arc::clone(&notifier), clock);
-    let accepting = watchdog.pulse("connections");
-    let process = Arc::new(Process { reloader, watchdog: Arc::clone(&watchdog), log, accepting });
+    let process = Arc::new(Process::new(reloader, &watchdog, log, Arc::clone(&engine.clock)));
     let server = Server::new(Mcp {
         service: Arc::clone(&engine.service),
         clock: Arc::clone(&engine.clock),

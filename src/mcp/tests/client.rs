@@ -19,7 +19,9 @@ use crate::domain::namespace::{Namespace, NamespacePattern};
 use crate::mcp::connections::connection;
 use crate::mcp::hello::Uids;
 use crate::mcp::transport::Life;
-use crate::mcp::{AccessPolicy, Control, Mcp, McpSettings, ProcessReport, Reloaded, Shared};
+use crate::mcp::{
+    AccessPolicy, Control, Mcp, McpSettings, ProcessReport, Reloaded, Shared, SocketLook,
+};
 
 pub(super) const MODERN: &str = "2026-07-28";
 
@@ -114,6 +116,10 @@ impl Control for NoControl {
 
     fn report(&self) -> ProcessReport {
         ProcessReport::default()
+    }
+
+    fn note_socket(&self, look: SocketLook) {
+        assert_eq!(look, SocketLook::InPlace);
     }
 
     fn asked_for_life(&self) -> BoxFuture<'_, ()> {
