@@ -12,9 +12,11 @@ mod layer;
 mod reader;
 
 mod access;
+mod consolidate;
 mod edit;
 mod endpoint;
 mod entries;
+mod llm;
 mod settings;
 
 mod paths;
@@ -28,9 +30,11 @@ mod tests;
 
 pub use access::AccessRule;
 pub use check::{check_json, render_check};
+pub use consolidate::ConsolidateConfig;
 pub use edit::{EditError, set_text};
 pub use endpoint::EndpointConfig;
 pub use example::{DEFAULTS, KeyDoc, keys};
+pub use llm::{LlmConfig, LlmEndpointConfig};
 pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};
 pub use problem::{Fault, Origin, Place, Problem, Problems};

@@ -193,6 +193,7 @@ const NAMES: &[(&str, &str, &str)] = &[
         "see `last_error` and the file in `recalld status`: a full disk, or a directory gone",
     ),
     ("model", "model", "see `embed.model` in the configuration; search by words works meanwhile"),
+    ("llm", "language model", "see `llm` in the configuration; summaries quote meanwhile"),
 ];
 
 /// Whether the indexes hold what the store holds.
