@@ -87,7 +87,6 @@ impl Home {
             backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
             summary_chars: 200..=300,
             zone: TimeZone::UTC,
-            summary_chars: 200..=300,
         };
         let service = Arc::new(Service::new(ports, settings));
         Self { service, store, clock, index, _dir: dir }

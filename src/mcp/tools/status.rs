@@ -45,6 +45,7 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
     let mut report = shared.service.status().await;
     let process = shared.control.report();
     report.parts.extend(process.parts.iter().cloned());
+    report.notes.extend(process.notes.iter().cloned());
     let mut facts = JsonObject::new();
     put(&mut facts, "ok", report.is_ok());
     put(&mut facts, "version", report.version);
