@@ -9,7 +9,9 @@ pub mod ports;
 
 pub mod clock;
 pub mod embed;
+pub mod http;
 pub mod index;
+pub mod llm;
 pub mod store;
 
 pub mod service;

@@ -5,6 +5,7 @@
 //! stand behind them and pass one list of tests.
 
 mod ledger;
+mod llm;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
 use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
 
 pub use ledger::Ledger;
+pub use llm::{LanguageModel, LlmError, LlmReport, Marks, Scorer, Summarizer};
 pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 
 /// Real time, and the only place it comes from.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use super::llm::{self, StoreMarks};
 use super::lost::LostStore;
 use super::{embedder, told};
 use crate::clock::{RandomIds, SystemClock};
@@ -14,7 +15,8 @@ use crate::domain::embedding::SpaceId;
 use crate::embed::Queue;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{
-    Candidates as _, Clock, EmbedError, Embedder, IndexError, Meter, ParityReport, Store,
+    Candidates as _, Clock, EmbedError, Embedder, IndexError, Marks, Meter, ParityReport, Scorer,
+    Store, Summarizer,
 };
 use crate::service::backup::BackupPolicy;
 use crate::service::meaning::OpenSpaceError;
@@ -70,6 +72,10 @@ impl Engine {
         let index = open_index(state_dir, config, Arc::clone(&clock));
         store.subscribe(index.clone());
         let embedder = embedder::start(&config.embed, state_dir, Arc::clone(&clock));
+        let marks = StoreMarks { store: store.clone(), clock: Arc::clone(&clock) };
+        let marks: Arc<dyn Marks> = Arc::new(marks);
+        let model = |config| llm::open(config, Arc::clone(&marks), Arc::clone(&clock));
+        let (summarizer, scorer) = (model(&config.llm.summary), model(&config.llm.scoring));
         let service = Service::new(
             Ports {
                 store: store.clone(),
@@ -81,6 +87,8 @@ impl Engine {
                 transfer: store.clone(),
                 candidates: index.clone(),
                 embedder: embedder.clone().map(|queue| queue as Arc<dyn Embedder>),
+                summarizer: summarizer.map(|model| model as Arc<dyn Summarizer>),
+                scorer: scorer.map(|model| model as Arc<dyn Scorer>),
                 clock: Arc::clone(&clock),
                 ids: Arc::<RandomIds>::default(),
                 meter,
@@ -212,6 +220,7 @@ pub(super) fn service_settings(config: &Config) -> Settings {
         decay: config.decay.clone(),
         agent_grace: config.forget.agent_grace,
         erase_within: config.forget.erase_within,
+        summary_chars: config.llm.summary_chars * 2 / 3..=config.llm.summary_chars,
         backup: BackupPolicy { every: config.backup.every, keep: config.backup.keep },
         zone: jiff::tz::TimeZone::system(),
     }

@@ -5,6 +5,7 @@ mod connect;
 mod doctor;
 mod embedder;
 mod engine;
+mod llm;
 mod lost;
 mod models;
 mod notify;

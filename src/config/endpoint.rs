@@ -44,14 +44,8 @@ const AUTO: &str = "auto";
 pub(super) fn read(reader: &mut Reader<'_, '_>, is_used: bool) -> EndpointConfig {
     let none_if_zero = |n: usize| Some(n).filter(|n| *n > 0);
     let prefix = |text: String| Some(text).filter(|text| text != AUTO);
-    let networks = "a list of addresses or networks, like [\"192.168.1.20\", \"10.0.0.0/8\"]";
     let config = EndpointConfig {
-        url: reader
-            .read("embed.endpoint.url", URL, |value| match value.as_str()? {
-                "" => Some(None),
-                text => base(text).map(Some),
-            })
-            .flatten(),
+        url: url(reader, "embed.endpoint.url"),
         model: reader.text("embed.endpoint.model"),
         key_file: reader.path("embed.endpoint.key_file"),
         timeout: reader.duration(
@@ -74,23 +68,43 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, is_used: bool) -> EndpointConfig
             })
             .flatten(),
         batch: reader.count("embed.endpoint.batch", &(1..=EMBED_BATCH_MAX as u64)),
-        allow_private: reader
-            .read("embed.endpoint.allow_private", networks, |value| {
-                value.as_array()?.iter().map(|item| item.get_ref().as_str()?.parse().ok()).collect()
-            })
-            .unwrap_or_default(),
+        allow_private: networks(reader, "embed.endpoint.allow_private"),
     };
     if is_used && config.url.is_none() {
-        miss(reader, "embed.endpoint.url", URL);
+        miss(reader, ASKED, "embed.endpoint.url", URL);
     }
     if is_used && config.model.is_empty() {
-        miss(reader, "embed.endpoint.model", "the name of a model, like \"bge-m3\"");
+        miss(reader, ASKED, "embed.endpoint.model", MODEL);
     }
     config
 }
 
 const LANGUAGES: &str = "\"auto\", \"all\", or some of latin, han, kana, hangul, cyrillic, arabic, \
                          other, joined by commas";
+
+/// What asks for an endpoint.
+const ASKED: (&str, &str) = ("embed.model", "embed.model = \"endpoint\"");
+
+/// What is expected of a model's name.
+pub(super) const MODEL: &str = "the name of a model, like \"bge-m3\"";
+
+/// The base of an API, or nothing.
+pub(super) fn url(reader: &mut Reader<'_, '_>, key: &str) -> Option<Url> {
+    let read = reader.read(key, URL, |value| match value.as_str()? {
+        "" => Some(None),
+        text => base(text).map(Some),
+    });
+    read.flatten()
+}
+
+/// Addresses of the network around.
+pub(super) fn networks(reader: &mut Reader<'_, '_>, key: &str) -> Vec<Network> {
+    let expected = "a list of addresses or networks, like [\"192.168.1.20\", \"10.0.0.0/8\"]";
+    let read = reader.read(key, expected, |value| {
+        value.as_array()?.iter().map(|item| item.get_ref().as_str()?.parse().ok()).collect()
+    });
+    read.unwrap_or_default()
+}
 
 const URL: &str = "the base of an API, like \"http://127.0.0.1:11434/v1\": http or https, a host, \
                    and neither user, password, query nor fragment";
@@ -107,12 +121,17 @@ fn base(text: &str) -> Option<Url> {
     is_plain.then_some(url)
 }
 
-/// `embed.model = "endpoint"` asks for a key that is not there.
-fn miss(reader: &mut Reader<'_, '_>, key: &str, expected: &str) {
+/// Something asks for a key that is not there: a key, and what it says.
+pub(super) fn miss(
+    reader: &mut Reader<'_, '_>,
+    (asking, said): (&str, &str),
+    key: &str,
+    expected: &str,
+) {
     // A refused value is a problem already.
     let has_problem = reader.problems.iter().any(|problem| problem.key.as_deref() == Some(key));
-    if let Some(place) = reader.place("embed.model").filter(|_| !has_problem) {
-        let found = "nothing, and embed.model = \"endpoint\" needs it";
+    if let Some(place) = reader.place(asking).filter(|_| !has_problem) {
+        let found = format!("nothing, and {said} needs it");
         reader.problems.push(Problem::value(place, key, expected, found));
     }
 }

@@ -15,6 +15,7 @@ mod access;
 mod edit;
 mod endpoint;
 mod entries;
+mod llm;
 mod settings;
 
 mod paths;
@@ -31,6 +32,7 @@ pub use check::{check_json, render_check};
 pub use edit::{EditError, set_text};
 pub use endpoint::EndpointConfig;
 pub use example::{DEFAULTS, KeyDoc, keys};
+pub use llm::{LlmConfig, LlmEndpointConfig};
 pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};
 pub use problem::{Fault, Origin, Place, Problem, Problems};

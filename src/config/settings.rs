@@ -9,6 +9,7 @@ use tracing_subscriber::filter::LevelFilter;
 use super::access::AccessRule;
 use super::endpoint::{self, EndpointConfig};
 use super::entries;
+use super::llm::{self, LlmConfig};
 use super::problem::Problem;
 use super::reader::Reader;
 use crate::domain::decay::DecayPolicy;
@@ -27,6 +28,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// `[embed]`
     pub embed: EmbedConfig,
+    /// `[llm]`
+    pub llm: LlmConfig,
     /// `[index]`
     pub index: IndexConfig,
     /// `[recall]`
@@ -193,6 +196,7 @@ impl Config {
                 log_keep: reader.duration("store.log_keep_days", DAY, &(1..=36_500)),
             },
             embed: embed(reader, warnings),
+            llm: llm::read(reader),
             index: IndexConfig {
                 graph_from: reader.count("index.graph_from", &(0..=100_000_000)),
                 text_commit: reader.duration("index.text_commit_ms", MILLISECOND, &(50..=60_000)),

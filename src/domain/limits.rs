@@ -226,6 +226,28 @@ pub const ENDPOINT_FAILURES_MAX: u32 = 3;
 pub const ENDPOINT_PAUSE: Duration = Duration::from_secs(15);
 /// Longest time it may ask to be left alone.
 pub const ENDPOINT_PAUSE_MAX: Duration = Duration::from_mins(5);
+/// How long the endpoint of a language model is left alone, if it does not say how long.
+pub const LLM_PAUSE: Duration = Duration::from_mins(5);
+/// Longest answer of a language model, bytes.
+pub const LLM_REPLY_BYTES_MAX: usize = 1024 * 1024;
+/// Texts that a language model reads in one call.
+pub const LLM_PASSAGES_MAX: usize = 24;
+/// Longest part of one of those texts that it reads, bytes, and the shortest that is worth it.
+pub const LLM_PASSAGE_BYTES_MAX: usize = 2 * 1024;
+/// See [`LLM_PASSAGE_BYTES_MAX`].
+pub const LLM_PASSAGE_BYTES_MIN: usize = 160;
+/// Requests of one call: each of the forms of an answer, and what else an endpoint may not take.
+pub const LLM_ATTEMPTS_MAX: usize = 6;
+/// Statements that a language model may choose in one call.
+pub const LLM_FACTS_MAX: usize = 64;
+/// Faults of a draft that its author is told of.
+pub const LLM_FAULTS_MAX: usize = 8;
+/// Tokens that a model may think before it answers, if it is seen to think.
+pub const LLM_THINKING_TOKENS: usize = 1_024;
+/// Places in an answer where a JSON object is looked for.
+pub const LLM_OBJECTS_MAX: usize = 64;
+/// Age at which what was learned of an endpoint is tried anew: servers are updated.
+pub const LLM_LEARNED_AGE_MAX: Duration = Duration::from_hours(7 * 24);
 /// Longest file of a secret, bytes.
 pub const SECRET_BYTES_MAX: usize = 16 * 1024;
 /// First and longest wait before a model that was away is asked again what it is.

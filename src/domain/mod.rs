@@ -38,3 +38,4 @@ pub mod scoring;
 pub mod contradiction;
 pub mod extractive;
 pub mod grounding;
+pub mod summary;

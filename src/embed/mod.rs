@@ -28,7 +28,7 @@ use std::sync::Arc;
 use crate::domain::chunk::CHUNKS_VERSION;
 use crate::ports::Clock;
 
-pub use endpoint::{EndpointSettings, check_key};
+pub use endpoint::EndpointSettings;
 pub use queue::{Plan, Queue};
 use runtime::Places;
 pub use worker::{Loaded, Model, ModelError};

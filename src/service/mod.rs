@@ -14,6 +14,7 @@ pub mod remember;
 pub mod restore;
 pub mod scope;
 pub mod status;
+pub mod summary;
 pub mod transfer;
 pub mod update;
 
@@ -26,6 +27,7 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
+use std::ops::RangeInclusive;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -37,7 +39,9 @@ pub use error::ServiceError;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
-use crate::ports::{Backups, Candidates, Clock, Embedder, Ids, Ledger, Meter, Store, Transfer};
+use crate::ports::{
+    Backups, Candidates, Clock, Embedder, Ids, Ledger, Meter, Scorer, Store, Summarizer, Transfer,
+};
 
 /// What the composition root hands in.
 pub struct Ports {
@@ -53,6 +57,10 @@ pub struct Ports {
     pub candidates: Arc<dyn Candidates>,
     /// The model; `None`: meaning is switched off.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// The model that writes summaries; `None`: they quote.
+    pub summarizer: Option<Arc<dyn Summarizer>>,
+    /// The model that chooses what is worth remembering; `None`: rules do.
+    pub scorer: Option<Arc<dyn Scorer>>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// New ids.
@@ -80,6 +88,8 @@ pub struct Settings {
     pub agent_grace: Duration,
     /// Time until the content of a forgotten memory is deleted at the latest.
     pub erase_within: Duration,
+    /// How long a summary is, characters.
+    pub summary_chars: RangeInclusive<usize>,
     /// Backups on schedule.
     pub backup: backup::BackupPolicy,
     /// The zone of calendar questions of callers that name none.
@@ -94,6 +104,9 @@ pub struct Service {
     transfer: Arc<dyn Transfer>,
     candidates: Arc<dyn Candidates>,
     embedder: Option<Arc<dyn Embedder>>,
+    summarizer: Option<Arc<dyn Summarizer>>,
+    scorer: Option<Arc<dyn Scorer>>,
+    summaries: summary::SummaryWriter,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     meter: Arc<dyn Meter>,
@@ -111,6 +124,11 @@ impl Service {
     /// memories are stored without vectors until it is.
     pub fn new(ports: Ports, settings: Settings) -> Self {
         let started_at = ports.clock.now();
+        let summaries = summary::SummaryWriter::new(
+            ports.summarizer.clone(),
+            Arc::clone(&ports.ids),
+            Arc::clone(&ports.clock),
+        );
         Self {
             store: ports.store,
             ledger: ports.ledger,
@@ -118,6 +136,9 @@ impl Service {
             transfer: ports.transfer,
             candidates: ports.candidates,
             embedder: ports.embedder,
+            summarizer: ports.summarizer,
+            scorer: ports.scorer,
+            summaries,
             clock: ports.clock,
             ids: ports.ids,
             meter: ports.meter,

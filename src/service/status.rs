@@ -1,6 +1,6 @@
 //! What the daemon says of itself.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use super::Service;
 use super::backup::BackupReport;
 use super::meaning::Reembedding;
 use crate::domain::embedding::{ModelIdentity, Scripts};
-use crate::ports::{EmbedderReport, IndexReport, ParityReport, StoreError, StoreReport};
+use crate::ports::{EmbedderReport, IndexReport, LlmReport, ParityReport, StoreError, StoreReport};
 
 /// A whole report.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,8 @@ pub struct StatusReport {
     pub model: Option<ModelIdentity>,
     /// Its queue.
     pub embedder: Option<EmbedderReport>,
+    /// The language models.
+    pub llm: LlmStatus,
     /// The pass that fills the space of a new model, while it is under way.
     pub reembedding: Option<Reembedding>,
     /// The last comparison of the indexes with the store.
@@ -54,6 +56,31 @@ impl StatusReport {
     }
 }
 
+/// The language models.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LlmStatus {
+    /// The one that writes summaries, if one is configured.
+    pub summary: Option<LlmReport>,
+    /// The one that chooses what is worth remembering, if one is configured.
+    pub scoring: Option<LlmReport>,
+    /// Drafts refused since the start, by reason.
+    pub rejections: BTreeMap<&'static str, u64>,
+}
+
+impl LlmStatus {
+    /// What is wrong with them; `None`: nothing.
+    fn trouble(&self) -> Option<String> {
+        let named = [("summaries", &self.summary), ("scoring", &self.scoring)];
+        let troubles: Vec<String> = named
+            .into_iter()
+            .filter_map(|(name, report)| {
+                Some(format!("{name}: {}", report.as_ref()?.trouble.as_ref()?))
+            })
+            .collect();
+        (!troubles.is_empty()).then(|| troubles.join("; "))
+    }
+}
+
 /// A comparison of the indexes with the store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
@@ -66,7 +93,7 @@ pub struct Comparison {
 /// One part of the daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartStatus {
-    /// `store`, `backup`, `text`, `vectors` or `model`.
+    /// `store`, `backup`, `text`, `vectors`, `model` or `llm`.
     pub name: &'static str,
     /// How it is.
     pub state: PartState,
@@ -207,6 +234,7 @@ impl Service {
         let model = self.embedder.as_ref().and_then(|embedder| embedder.identity());
         let (backup, backup_part) = self.backup_report(now).await;
         let [vectors, model_part] = self.meaning_parts(&index, now);
+        let llm = self.llm_status();
         StatusReport {
             version: env!("CARGO_PKG_VERSION"),
             started_at: self.started_at,
@@ -217,6 +245,7 @@ impl Service {
                 self.text_part(&index, now),
                 vectors,
                 model_part,
+                self.llm_part(&llm, now),
             ],
             notes: notes(model.as_ref(), &index),
             store: store.ok(),
@@ -225,9 +254,29 @@ impl Service {
             index,
             model,
             embedder,
+            llm,
             comparison: self.health.comparison().clone(),
             counters: self.meter.snapshot(),
         }
+    }
+
+    fn llm_status(&self) -> LlmStatus {
+        LlmStatus {
+            summary: self.summarizer.as_ref().map(|model| model.report()),
+            scoring: self.scorer.as_ref().map(|model| model.report()),
+            rejections: self.summaries.rejections(),
+        }
+    }
+
+    fn llm_part(&self, llm: &LlmStatus, now: Timestamp) -> PartStatus {
+        if llm.summary.is_none() && llm.scoring.is_none() {
+            return off(
+                "llm",
+                "no language model is configured (`llm.summary.url`): summaries quote their \
+                 sources, and rules choose what is worth remembering",
+            );
+        }
+        self.health.state("llm", llm.trouble(), now)
     }
 }
 

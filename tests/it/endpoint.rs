@@ -211,7 +211,7 @@ async fn a_refused_text_fails_alone_and_is_not_quoted() {
     let refusal = raw(400, "", r#"{"error":{"message":"cannot embed: text"}}"#);
     let failure = after_contact(&endpoint, &queue, vec![refusal]).await.unwrap_err();
     let EmbedError::Failed(reason) = &failure else { panic!("{failure:?}") };
-    assert!(reason.contains("refuses the text") && !reason.contains("cannot embed"), "{reason}");
+    assert!(reason.contains("refuses the request") && !reason.contains("cannot embed"), "{reason}");
     assert!(documents(&queue, &["another"]).await.is_ok());
 }
 
@@ -303,7 +303,7 @@ async fn a_daemon_finds_by_the_meaning_that_an_endpoint_gives() {
     eventually("the model is known", async || {
         let status = agent.must("memory_status", json!({})).await;
         let parts = status["parts"].as_array().unwrap();
-        parts.iter().all(|part| part["state"] == "ok").then_some(())
+        parts.iter().all(|part| part["state"] != "degraded").then_some(())
     })
     .await;
     let stored = agent.must("memory_store", json!({ "content": "The kettle is green." })).await;

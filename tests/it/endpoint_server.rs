@@ -1,4 +1,4 @@
-//! A stand-in of an embedding endpoint on loopback, which answers as the test says.
+//! A stand-in of an OpenAI-compatible endpoint on loopback, which answers as the test says.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -16,12 +16,30 @@ pub enum Answer {
     Reversed(usize),
     /// The same as base64 of little-endian floats.
     Base64(usize),
+    /// What a chat model writes.
+    Chat(Chat),
     /// This status, with these header lines and this body.
     Raw(u16, &'static str, String),
     /// Nothing; the connection stays open.
     Silence,
     /// More bytes than anybody wants.
     Endless,
+}
+
+/// What a chat model writes; `$1` stands for the label of the first source that it is given.
+#[derive(Clone, Debug)]
+pub struct Chat {
+    /// The content of its message.
+    pub content: String,
+    /// Why it stopped.
+    pub finish: &'static str,
+    /// How many tokens it says that it read; 0: it does not say.
+    pub prompt_tokens: u64,
+}
+
+/// A chat model writes this and stops.
+pub fn chat(content: &str) -> Answer {
+    Answer::Chat(Chat { content: content.to_owned(), finish: "stop", prompt_tokens: 0 })
 }
 
 /// What was asked.
@@ -39,6 +57,13 @@ impl Asked {
     /// A header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The sources that a chat model is given.
+    pub fn sources(&self) -> Vec<Value> {
+        let user = self.body["messages"][1]["content"].as_str().unwrap_or("{}");
+        let user: Value = serde_json::from_str(user).unwrap();
+        user["sources"].as_array().cloned().unwrap_or_default()
     }
 
     /// The texts to embed.
@@ -119,15 +144,42 @@ fn serve(stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
         Some(texts) => texts.iter().map(|text| text.as_str().unwrap_or("").to_owned()).collect(),
         None => Vec::new(),
     };
+    let labels: Vec<String> =
+        asked.sources().iter().map(|source| source["id"].as_str().unwrap().to_owned()).collect();
     let answer = {
         let mut state = state.lock().unwrap();
         state.asked.push(asked);
         state.next.pop_front().or_else(|| state.always.clone()).unwrap()
     };
-    reply(stream, answer, &texts)
+    reply(stream, answer, &texts, &labels)
 }
 
-fn reply(mut stream: TcpStream, answer: Answer, texts: &[String]) -> std::io::Result<()> {
+fn completion(chat: Chat, labels: &[String]) -> String {
+    let Chat { mut content, finish, prompt_tokens } = chat;
+    for (at, label) in labels.iter().enumerate().rev() {
+        content = content.replace(&format!("${}", at + 1), label);
+    }
+    let mut body = json!({
+        "object": "chat.completion",
+        "choices": [{
+            "index": 0,
+            "finish_reason": finish,
+            "message": { "role": "assistant", "content": content },
+        }],
+    });
+    if prompt_tokens > 0 {
+        let total_tokens = prompt_tokens + 50;
+        body["usage"] = json!({ "prompt_tokens": prompt_tokens, "total_tokens": total_tokens });
+    }
+    body.to_string()
+}
+
+fn reply(
+    mut stream: TcpStream,
+    answer: Answer,
+    texts: &[String],
+    labels: &[String],
+) -> std::io::Result<()> {
     let numbered = |n_numbers: usize| {
         let items = texts.iter().enumerate();
         items.map(move |(index, text)| (index, vector(text, n_numbers))).collect::<Vec<_>>()
@@ -149,6 +201,7 @@ fn reply(mut stream: TcpStream, answer: Answer, texts: &[String]) -> std::io::Re
             (200, "", list(numbered(n).into_iter().map(encode).collect()))
         }
         Answer::Raw(status, headers, body) => (status, headers, body),
+        Answer::Chat(chat) => (200, "", completion(chat, labels)),
         Answer::Silence => {
             // Held until the other side goes away.
             let mut rest = Vec::new();

@@ -29,6 +29,7 @@ mod hub;
 mod inspector;
 mod kill;
 mod lifecycle;
+mod llm;
 mod logs;
 mod models;
 mod random;

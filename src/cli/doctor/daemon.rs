@@ -206,6 +206,7 @@ const NAMES: &[(&str, &str, &str)] = &[
         "see `last_error` and the file in `recalld status`: a full disk, or a directory gone",
     ),
     ("model", "model", NO_MODEL),
+    ("llm", "language model", "see `llm` in the configuration; summaries quote meanwhile"),
 ];
 
 /// Whether the daemon works with the weights that are installed now.

@@ -5,20 +5,16 @@
 //! behind a slow batch of documents. What the model is (its dimension) is learned at the first
 //! contact and never changes afterwards.
 
-mod breaker;
 mod reply;
 mod request;
-mod secret;
 
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reqwest::Url;
 use tokio_util::sync::CancellationToken;
 
-use self::breaker::Breaker;
 use self::request::Requests;
 use super::catalogue;
 use super::lanes::lock;
@@ -26,7 +22,8 @@ use super::queue::{Plan, Queue};
 use super::worker::{Loaded, Model, ModelError};
 use crate::domain::address::Network;
 use crate::domain::embedding::{ModelIdentity, Scripts};
-use crate::domain::limits::EMBED_BATCH_MAX;
+use crate::domain::limits::{EMBED_BATCH_MAX, ENDPOINT_PAUSE};
+use crate::http::{Breaker, Fault, FaultKind};
 use crate::ports::Clock;
 
 /// Where the endpoint is and how it wants to be asked.
@@ -56,17 +53,6 @@ pub struct EndpointSettings {
     pub allow_private: Vec<Network>,
 }
 
-/// Whether a file holds a key that may be used.
-///
-/// # Errors
-/// Why not.
-pub fn check_key(file: &Path) -> Result<(), String> {
-    secret::read(file).map(drop)
-}
-
-/// The key that allows an address of the network around.
-pub(super) const ALLOW_PRIVATE: &str = "embed.endpoint.allow_private";
-
 /// Window for a model that the catalogue does not know, tokens: what nearly every model can read.
 const TOKENS_UNKNOWN: usize = 512;
 
@@ -94,12 +80,6 @@ impl EndpointSettings {
             scripts: self.scripts.unwrap_or_else(|| row.map_or(Scripts::ALL, |row| row.scripts)),
         }
     }
-
-    /// The literal address in the URL, if it is no name.
-    fn address(&self) -> Option<IpAddr> {
-        let host = self.url.host_str()?;
-        host.trim_start_matches('[').trim_end_matches(']').parse().ok()
-    }
 }
 
 /// Starts the queue of an endpoint: `n_threads` requests at a time for documents, and one for
@@ -112,10 +92,10 @@ pub(super) fn start(settings: EndpointSettings, n_threads: usize, clock: Arc<dyn
         n_for_queries: 1,
     };
     let settings = Arc::new(settings);
-    let breaker = Arc::new(Mutex::new(Breaker::default()));
+    let breaker = Arc::new(Mutex::new(Breaker::new(ENDPOINT_PAUSE)));
     let known = Mutex::new(None);
     Queue::run(plan, move |closing: &CancellationToken| {
-        let requests = Requests::open(Arc::clone(&settings), closing.clone())?;
+        let requests = Requests::open(Arc::clone(&settings), Arc::clone(&clock), closing.clone())?;
         let dimension = learn(&requests, &known)?;
         let model = Endpoint {
             requests,
@@ -133,7 +113,7 @@ fn learn(requests: &Requests, known: &Mutex<Option<usize>>) -> Result<usize, Str
     if let Some(dimension) = *known {
         return Ok(dimension);
     }
-    let first = requests.embed(&[FIRST_TEXT]).map_err(|fault| fault.error.to_string())?;
+    let first = requests.embed(&[FIRST_TEXT]).map_err(|fault| fault.reason)?;
     let dimension = first.first().map_or(0, Vec::len);
     *known = Some(dimension);
     drop(known);
@@ -170,17 +150,14 @@ impl Model for Endpoint {
                     None => Ok(vectors),
                 }
             }
-            Err(fault) => {
-                let mut breaker = lock(&self.breaker);
-                match &fault.error {
-                    // An answer about a text shows that the endpoint is there.
-                    ModelError::Text(_) => breaker.succeeded(),
-                    ModelError::Down(reason) => {
-                        breaker.failed(self.clock.monotonic(), reason, fault.retry_after);
-                    }
-                }
-                drop(breaker);
-                Err(fault.error)
+            Err(Fault { kind: FaultKind::Refused, reason, .. }) => {
+                // An answer about a text shows that the endpoint is there.
+                lock(&self.breaker).succeeded();
+                Err(ModelError::Text(reason))
+            }
+            Err(Fault { reason, retry_after, .. }) => {
+                lock(&self.breaker).failed(self.clock.monotonic(), &reason, retry_after);
+                Err(ModelError::Down(reason))
             }
         }
     }

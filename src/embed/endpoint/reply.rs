@@ -81,16 +81,6 @@ impl Numbers {
     }
 }
 
-/// The words in which an endpoint refuses, from `{"error": {"message": ...}}`, `{"error": ...}` or
-/// `{"message": ...}`, at most 200 characters without control characters.
-pub(super) fn complaint(body: &[u8]) -> Option<String> {
-    let value: serde_json::Value = serde_json::from_slice(body).ok()?;
-    let words = ["/error/message", "/error", "/message", "/detail"]
-        .into_iter()
-        .find_map(|place| value.pointer(place)?.as_str())?;
-    Some(words.chars().filter(|c| !c.is_control()).take(200).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,20 +121,6 @@ mod tests {
         ] {
             let refusal = vectors(body.as_bytes(), 2).unwrap_err();
             assert!(refusal.contains(expected) && !refusal.contains("secret"), "{body}: {refusal}");
-        }
-    }
-
-    #[test]
-    fn a_complaint_is_found_in_the_forms_that_servers_use() {
-        for (body, expected) in [
-            (r#"{"error":{"message":"model \"x\" not found"}}"#, Some("model \"x\" not found")),
-            (r#"{"error":"no such\nmodel"}"#, Some("no suchmodel")),
-            (r#"{"object":"error","message":"gone"}"#, Some("gone")),
-            (r#"{"detail":"Not Found"}"#, Some("Not Found")),
-            ("not json", None),
-            ("[]", None),
-        ] {
-            assert_eq!(complaint(body.as_bytes()).as_deref(), expected, "{body}");
         }
     }
 }

@@ -167,6 +167,8 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         backups: Arc::new(backups),
         candidates,
         embedder: None,
+        summarizer: None,
+        scorer: None,
         clock: Arc::new(ManualClock::at(now)),
         ids: Arc::new(SeededIds::new(1)),
         meter,
@@ -180,6 +182,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         decay: DecayPolicy::default(),
         agent_grace: Duration::from_hours(1),
         erase_within: Duration::from_hours(2),
+        summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
         zone: TimeZone::UTC,
     };

@@ -13,9 +13,9 @@ use super::{Call, Outcome};
 use crate::domain::identity::Caller;
 use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
-use crate::ports::{LogReport, ParityReport};
+use crate::ports::{LlmReport, LogReport, ParityReport};
 use crate::service::meaning::Reembedding;
-use crate::service::status::{Comparison, PartState, PartStatus, StatusReport};
+use crate::service::status::{Comparison, LlmStatus, PartState, PartStatus, StatusReport};
 
 pub(super) const NAME: &str = "memory_status";
 
@@ -90,6 +90,7 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
         put(&mut facts, "counters", counters);
         let weights = report.model.as_ref().map(|model| model.weights_hash.clone());
         put(&mut facts, "weights_hash", weights);
+        put(&mut facts, "llm", llm(&report.llm));
         put(&mut facts, "config", config(&process.config));
         put(&mut facts, "log", log(&process.log));
         put(&mut facts, "watchdog", process.watchdog.as_ref().map(watchdog));
@@ -155,6 +156,26 @@ fn backup(report: &StatusReport, caller: &Caller) -> JsonObject {
         put(&mut value, "last_bytes", backup.last.as_ref().map(|last| last.n_bytes));
         put(&mut value, "last_memories", backup.last.as_ref().map(|last| last.n_memories));
     }
+    value
+}
+
+/// The language models, what they cost today, and what of their work was refused.
+fn llm(status: &LlmStatus) -> JsonObject {
+    let model = |report: &LlmReport| {
+        json!({
+            "model": report.model,
+            "endpoint": report.place,
+            "form": report.form,
+            "calls_today": report.calls.0,
+            "calls_per_day": report.calls.1,
+            "tokens_today": report.tokens.0,
+            "tokens_per_day": report.tokens.1,
+        })
+    };
+    let mut value = JsonObject::new();
+    put(&mut value, "summary", status.summary.as_ref().map(model));
+    put(&mut value, "scoring", status.scoring.as_ref().map(model));
+    put(&mut value, "rejected", json!(status.rejections));
     value
 }
 

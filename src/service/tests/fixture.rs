@@ -108,6 +108,8 @@ impl Fixture {
             transfer: store.clone(),
             candidates: index.clone(),
             embedder: Some(model.clone()),
+            summarizer: None,
+            scorer: None,
             clock: clock.clone(),
             ids: ids.clone(),
             meter: counted.clone(),
@@ -208,6 +210,7 @@ fn service_settings() -> Settings {
         decay: DecayPolicy::default(),
         agent_grace: GRACE,
         erase_within: ERASE_WITHIN,
+        summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::from_hours(24), keep: 2 },
         zone: TimeZone::UTC,
     }

@@ -162,6 +162,8 @@ impl World {
             backups: Arc::new(RedbBackups::new(store.clone(), "/dev/null/backups".into())),
             transfer: store.clone(),
             embedder: Some(model.clone()),
+            summarizer: None,
+            scorer: None,
             clock: clock.clone(),
             ids: ids.clone(),
             meter: Arc::new(Uncounted),
@@ -391,6 +393,7 @@ fn service_settings() -> Settings {
         decay: DecayPolicy::default(),
         agent_grace: grace,
         erase_within: grace,
+        summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
         zone: TimeZone::UTC,
     }
