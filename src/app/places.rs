@@ -11,7 +11,7 @@ use rustix::fs::{Access, access};
 
 use super::log_settings;
 use crate::config::{EmbedModel, Loaded, Place, Problem, Problems};
-use crate::http::check_key;
+use crate::http;
 
 /// What of it cannot be used, all of it.
 ///
@@ -38,16 +38,18 @@ pub(super) fn check(loaded: &Loaded) -> Result<(), Problems> {
         let outcome = writable_dir(&file.dir).and_then(|()| writable_file(&file.path()));
         note(&loaded.place("log.dir"), "log.dir", directory, outcome);
     }
-    if let (EmbedModel::Endpoint, Some(file)) =
-        (&config.embed.model, &config.embed.endpoint.key_file)
-    {
-        let key = "embed.endpoint.key_file";
-        note(&loaded.place(key), key, "a file with a key", check_key(file));
-    }
-    for endpoint in [&config.llm.summary, &config.llm.scoring] {
-        if let (Some(_), Some(file)) = (&endpoint.url, &endpoint.key_file) {
-            let key = format!("{}.key_file", endpoint.section);
-            note(&loaded.place(&key), &key, "a file with a key", check_key(file));
+    let endpoint = &config.embed.endpoint;
+    let llm = [&config.llm.summary, &config.llm.scoring];
+    let keys = llm.map(|model| (model.url.is_some(), model.section, &model.key_file));
+    let keys = keys.into_iter().chain([(
+        config.embed.model == EmbedModel::Endpoint,
+        "embed.endpoint",
+        &endpoint.key_file,
+    )]);
+    for (is_used, section, file) in keys {
+        if let Some(file) = file.as_ref().filter(|_| is_used) {
+            let key = format!("{section}.key_file");
+            note(&loaded.place(&key), &key, "a file with a key", http::check_key(file));
         }
     }
     if let (EmbedModel::Installed(_), Some(file)) =
@@ -139,6 +141,7 @@ mod tests {
     fn every_place_that_a_start_or_a_reload_would_stumble_over_is_told_with_its_key() {
         let endpoint = "embed = { model = \"endpoint\", endpoint = { url = \"http://127.0.0.1:9/v1\", \
                         model = \"m\", key_file = \"HOME/file\" } }";
+        let llm = "llm.summary = { url = \"http://127.0.0.1:9/v1\", model = \"m\", key_file = \"HOME/file\" }";
         for (text, key, said) in [
             ("store.dir = \"HOME/file/below\"", "store.dir", "file/below"),
             ("server.socket = \"HOME/file/recalld.sock\"", "server.socket", "is no directory"),
@@ -146,6 +149,7 @@ mod tests {
             ("log.dir = \"HOME/file\"", "log.dir", "is no directory"),
             ("log.dir = \"HOME/logs\"", "log.dir", "is a directory"),
             (endpoint, "embed.endpoint.key_file", "file"),
+            (llm, "llm.summary.key_file", "file"),
             (
                 "embed = { model = \"bge-m3\", onnx_runtime = \"HOME/none\" }",
                 "embed.onnx_runtime",

@@ -24,14 +24,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whether a file holds a key that may be used.
-///
-/// # Errors
-/// Why not, as [`read`] says it.
-pub fn check_key(file: &Path) -> Result<(), String> {
-    read(file).map(drop)
-}
-
 /// Bits of a file's mode that let others in.
 const OTHERS: u32 = 0o077;
 
