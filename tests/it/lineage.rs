@@ -3,23 +3,27 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use recalld::clock::RandomIds;
+use recalld::clock::{RandomIds, SystemClock};
 use recalld::domain::change::{Change, ChangeSet, NewMemory, Patch, Remember};
 use recalld::domain::id::MemoryId;
 use recalld::domain::identity::Actor;
 use recalld::domain::job::{JobName, NewRun, Outcome, Trigger};
 use recalld::domain::memory::{Kind, Metadata, Origin};
 use recalld::domain::namespace::Namespace;
-use recalld::ports::{Ids as _, Ledger as _, Store};
+use recalld::ports::{Clock as _, Ids as _, Ledger as _, Store as _};
 use recalld::store::{RedbStore, StoreSettings};
 use serde_json::{Value, json};
 
 use crate::daemon::Home;
 use crate::forget::assert_gone;
 
+fn now() -> Timestamp {
+    SystemClock::new().now()
+}
+
 fn made(content: &str, kind: Kind, of: &[MemoryId]) -> NewMemory {
     NewMemory {
-        id: RandomIds::default().next_id(Timestamp::now()),
+        id: RandomIds::default().next_id(now()),
         namespace: Namespace::user(),
         content: Arc::from(content),
         kind,
@@ -40,7 +44,7 @@ fn made(content: &str, kind: Kind, of: &[MemoryId]) -> NewMemory {
 
 /// A store in which a run has summarised two memories, and made a profile of the summary.
 async fn summarised(home: &Home) -> [MemoryId; 4] {
-    let (now, actor) = (Timestamp::now(), Actor::Job("consolidate"));
+    let (now, actor) = (now(), Actor::Job("consolidate"));
     let settings = StoreSettings { cache_bytes: 4 << 20 };
     let store = RedbStore::open(&home.state(), settings, now).unwrap();
     let sources = [("The safe opens with vermilion", Kind::Event), ("Tea is at four", Kind::Event)]
@@ -123,6 +127,6 @@ async fn what_was_made_of_a_secret_goes_with_it_and_its_life_is_still_told() {
     assert_eq!(kept["is_there"], true);
     let freed = ("update".to_owned(), "agent/a".to_owned(), None);
     assert_eq!(told(&kept["changes"]), [stored, by_run("update"), freed]);
-    let unknown = RandomIds::default().next_id(Timestamp::now()).to_string();
+    let unknown = RandomIds::default().next_id(now()).to_string();
     assert!(!home.run(&["history", &unknown]).status.success());
 }
