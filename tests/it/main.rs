@@ -29,7 +29,6 @@ mod hub;
 mod inspector;
 mod kill;
 mod lifecycle;
-mod lineage;
 mod llm;
 mod logs;
 mod models;
