@@ -5,6 +5,8 @@
 
 pub mod backup;
 pub mod consolidate;
+pub mod decay;
+pub mod feedback;
 pub mod forget;
 pub mod get;
 pub mod history;
@@ -14,6 +16,7 @@ pub mod meaning;
 pub mod recall;
 pub mod remember;
 pub mod restore;
+pub mod runs;
 pub mod scope;
 pub mod status;
 pub mod summary;
