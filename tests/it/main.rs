@@ -30,7 +30,6 @@ mod inspector;
 mod jobs;
 mod kill;
 mod lifecycle;
-mod lineage;
 mod llm;
 mod logs;
 mod models;
