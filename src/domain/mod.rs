@@ -35,6 +35,7 @@ pub mod measure;
 pub mod ranking;
 pub mod scoring;
 
+pub mod consolidation;
 pub mod contradiction;
 pub mod extractive;
 pub mod grounding;
