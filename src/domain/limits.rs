@@ -263,7 +263,8 @@ pub const CHUNKS_MAX: usize = 128;
 /// Sentences that an extract is chosen from; of more, the last ones (each is compared with every other).
 pub const EXTRACT_SENTENCES_MAX: usize = 400;
 
-/// Most points that are searched for clusters at a time (measured by `examples/cluster_quality.rs`).
+/// Most points that are searched for clusters at a time (`examples/cluster_quality.rs` prints what they
+/// take).
 pub const CLUSTER_POINTS_MAX: usize = 50_000;
 /// Points whose neighbours are measured to suggest an eps.
 pub const KNEE_SAMPLE_MAX: usize = 500;
