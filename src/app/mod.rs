@@ -5,6 +5,7 @@ mod connect;
 mod doctor;
 mod embedder;
 mod engine;
+mod jobs;
 mod llm;
 mod lost;
 mod models;
@@ -29,6 +30,7 @@ pub use engine::{Engine, EngineSettings};
 use crate::cli::{self, Arguments, Command, Door, Fault, Usage};
 use crate::clock::SystemClock;
 use crate::config::{self, Config, Environment, Loaded, LogConfig, Problems, Sources};
+use crate::ports::Clock as _;
 use crate::telemetry::{self, FileSettings, Log, LogSettings, LogWorker};
 
 /// Carries out a command line.
@@ -86,6 +88,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Backup { .. }
         | Command::Export { .. }
         | Command::Import { .. }
+        | Command::Jobs(_)
         | Command::Verify { .. }
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &door(arguments, &loaded))),
@@ -97,10 +100,11 @@ fn check_config(loaded: &Loaded, json: bool) -> ExitCode {
     if let Err(problems) = places::check(loaded) {
         return cli::fail(Fault::Config, &problems, json);
     }
+    let now = SystemClock::new().now();
     cli::say(&if json {
-        format!("{:#}", config::check_json(loaded))
+        format!("{:#}", config::check_json(loaded, now))
     } else {
-        config::render_check(loaded)
+        config::render_check(loaded, now)
     });
     ExitCode::SUCCESS
 }
