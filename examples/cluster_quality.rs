@@ -26,11 +26,11 @@ use recalld::clock::SystemClock;
 use recalld::domain::consolidation::{
     Density, Item, Maker, Policy, Said, centre, plan, suggest_eps,
 };
+use recalld::domain::embedding::ScriptShares;
 use recalld::domain::embedding::{Vector, dot};
 use recalld::domain::id::MemoryId;
 use recalld::domain::measure::{adjusted_rand_index, purity};
 use recalld::domain::memory::Kind;
-use recalld::domain::text::scripts::ScriptShares;
 use recalld::embed::{self, Choice, Queue, Surroundings};
 use recalld::index::clusters::DensityClusterer;
 use recalld::ports::{Clusterer as _, Embedder as _};

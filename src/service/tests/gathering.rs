@@ -7,11 +7,11 @@ use crate::domain::change::{Change, ChangeSet, NewMemory, Patch};
 use crate::domain::consolidation::{
     FINGERPRINT_KEY, Policy, WORD_DIMENSION, WORD_SPREAD, fingerprint,
 };
+use crate::domain::embedding::Scripts;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::memory::{Kind, Metadata, Origin};
 use crate::domain::namespace::Namespace;
-use crate::domain::text::scripts::Scripts;
 use crate::ports::{Clock as _, Store as _};
 use crate::service::consolidate::gather::{Gathered, gather};
 use crate::service::remember::Draft;
