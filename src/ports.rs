@@ -4,6 +4,7 @@
 //! this filter"), never in keys, tables or pages, so that an embedded and a server-based adapter can
 //! stand behind them and pass one list of tests.
 
+mod clusters;
 mod ledger;
 mod llm;
 mod maintenance;
@@ -23,6 +24,7 @@ use crate::domain::identity::Actor;
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
 use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
 
+pub use clusters::{ClusterError, Clusterer};
 pub use ledger::Ledger;
 pub use llm::{LanguageModel, LlmError, LlmReport, Marks, Scorer, Summarizer};
 pub use maintenance::{Asked, JobReport, Maintenance, NotRun};

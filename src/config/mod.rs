@@ -12,6 +12,7 @@ mod layer;
 mod reader;
 
 mod access;
+mod consolidate;
 mod edit;
 mod endpoint;
 mod entries;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use access::AccessRule;
 pub use check::{check_json, render_check};
+pub use consolidate::ConsolidateConfig;
 pub use edit::{EditError, set_text};
 pub use endpoint::EndpointConfig;
 pub use example::{DEFAULTS, KeyDoc, keys};

@@ -7,6 +7,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::access::AccessRule;
+use super::consolidate::{self, ConsolidateConfig};
 use super::endpoint::{self, EndpointConfig};
 use super::entries;
 use super::jobs::{self, JobsConfig};
@@ -37,6 +38,8 @@ pub struct Config {
     pub recall: RecallConfig,
     /// `[decay]`
     pub decay: DecayPolicy,
+    /// `[consolidate]`
+    pub consolidate: ConsolidateConfig,
     /// `[forget]`
     pub forget: ForgetConfig,
     /// `[backup]`
@@ -216,6 +219,7 @@ impl Config {
             },
             recall: recall(reader),
             decay: decay(reader),
+            consolidate: consolidate::read(reader),
             forget: forget(reader),
             backup: BackupConfig {
                 dir: reader.path("backup.dir"),

@@ -153,6 +153,18 @@ impl Spread {
         }
     }
 
+    /// The cosine that [`Self::on_reference`] puts here.
+    pub fn off_reference(self, cosine: f64) -> f64 {
+        let Self { unrelated, related } = Self::REFERENCE;
+        if cosine <= related {
+            self.unrelated
+                + (cosine - unrelated) * self.width().max(WIDTH_MIN) / Self::REFERENCE.width()
+        } else {
+            let share = (cosine - related) / (1.0 - related);
+            self.related + share * (1.0 - self.related).max(WIDTH_MIN)
+        }
+    }
+
     /// A difference of two cosines of unrelated texts on that scale.
     pub fn stretched(self, difference: f64) -> f64 {
         difference * Self::REFERENCE.width() / self.width().max(WIDTH_MIN)
@@ -225,6 +237,17 @@ mod tests {
             let spread = Spread { unrelated, related: (unrelated + width).min(1.0) };
             let (low, high) = (one.min(other), one.max(other));
             prop_assert!(spread.on_reference(low) <= spread.on_reference(high));
+        }
+
+        #[test]
+        fn what_was_put_on_the_scale_is_found_again(
+            unrelated in -0.5..0.9_f64,
+            width in 0.02..0.5_f64,
+            cosine in -1.0..1.0_f64,
+        ) {
+            let spread = Spread { unrelated, related: (unrelated + width).min(0.98) };
+            let found = spread.off_reference(spread.on_reference(cosine));
+            prop_assert!((found - cosine).abs() < 1e-9, "{} {}", found, cosine);
         }
     }
 }

@@ -263,6 +263,15 @@ pub const CHUNKS_MAX: usize = 128;
 /// Sentences that an extract is chosen from; of more, the last ones (each is compared with every other).
 pub const EXTRACT_SENTENCES_MAX: usize = 400;
 
+/// Most points that are searched for clusters at a time (measured by `examples/cluster_quality.rs`).
+pub const CLUSTER_POINTS_MAX: usize = 50_000;
+/// Points whose neighbours are measured to suggest an eps.
+pub const KNEE_SAMPLE_MAX: usize = 500;
+/// Points in one hierarchy of clusters, which takes 8 bytes for each pair.
+pub const LINKAGE_POINTS_MAX: usize = 1_500;
+/// Sources of one summary, which keeps the id of each.
+pub const SUMMARY_SOURCES_MAX: usize = 1_000;
+
 /// Longest wait of a search for vectors that are still being loaded; words answer alone then.
 pub const VECTORS_WAIT_MAX: Duration = Duration::from_millis(300);
 /// Committed changes that the text index may not have committed yet; past it a commit is forced.

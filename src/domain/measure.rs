@@ -1,7 +1,9 @@
-//! Measures of a ranking against known answers, and percentiles of times.
+//! Measures of a ranking against known answers and of clusters against known topics, and percentiles
+//! of times.
 //!
 //! The usual definitions of information retrieval (Manning, Raghavan and Schuetze 2008, chapter 8;
-//! nDCG after Jaervelin and Kekaelaeinen 2002 with binary gains).
+//! nDCG after Jaervelin and Kekaelaeinen 2002 with binary gains). For clusterings: purity (the same,
+//! chapter 16) and the adjusted Rand index (Hubert and Arabie 1985).
 
 use std::collections::BTreeMap;
 
@@ -117,6 +119,43 @@ pub fn means_by_category(measured: &[(String, Measures)]) -> (Means, BTreeMap<St
     )
 }
 
+/// Share of the clustered items whose topic is the most frequent one of their cluster, 0.0..=1.0, each
+/// item given as (cluster, topic). 1.0 of nothing.
+pub fn purity<C: Ord + Copy, T: Ord + Copy>(items: &[(C, T)]) -> f64 {
+    let mut clusters: BTreeMap<C, BTreeMap<T, usize>> = BTreeMap::new();
+    for (cluster, topic) in items {
+        *clusters.entry(*cluster).or_default().entry(*topic).or_default() += 1;
+    }
+    let n_pure: usize = clusters.values().filter_map(|topics| topics.values().max()).sum();
+    if items.is_empty() { 1.0 } else { n_pure as f64 / items.len() as f64 }
+}
+
+/// How far two clusterings of the same items agree about pairs, beyond chance: 1.0 the same, about
+/// 0.0 unrelated. Noise (`None`) is a cluster of its own.
+pub fn adjusted_rand_index<L: Ord + Copy>(left: &[L], right: &[L]) -> f64 {
+    fn n_pairs<K>(counts: &BTreeMap<K, usize>) -> f64 {
+        counts.values().map(|n| *n as f64).map(|n| n * (n - 1.0) / 2.0).sum()
+    }
+    let (mut lefts, mut rights, mut boths) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut n_items = 0.0;
+    for (left, right) in left.iter().zip(right) {
+        *lefts.entry(*left).or_default() += 1;
+        *rights.entry(*right).or_default() += 1;
+        *boths.entry((*left, *right)).or_default() += 1;
+        n_items += 1.0;
+    }
+    let (in_left, in_right, in_both) = (n_pairs(&lefts), n_pairs(&rights), n_pairs(&boths));
+    let all: f64 = n_items * (n_items - 1.0) / 2.0;
+    let expected = if all > 0.0 { in_left * in_right / all } else { 0.0 };
+    let best = f64::midpoint(in_left, in_right);
+    // Both all in one, or both all apart: there is nothing to disagree about.
+    if (best - expected).abs() < f64::EPSILON {
+        1.0
+    } else {
+        (in_both - expected) / (best - expected)
+    }
+}
+
 /// The `share` percentile (0.0..=1.0) of `values` by nearest rank: the least value that at least
 /// that share does not exceed. `None` of nothing.
 pub fn percentile(values: &[f64], share: f64) -> Option<f64> {
@@ -176,6 +215,22 @@ mod tests {
         check(all.means.reciprocal_rank, 0.5);
         assert_eq!(categories[ADVERSARIAL].n_questions, 1);
         assert_eq!(means([]), Means::default());
+    }
+
+    #[test]
+    fn purity_counts_the_majority_of_each_cluster() {
+        check(purity(&[(0, 'a'), (0, 'a'), (0, 'b'), (1, 'b')]), 0.75);
+        check(purity::<u8, u8>(&[]), 1.0);
+    }
+
+    #[test]
+    fn the_rand_index_ignores_names_and_chance() {
+        // The example of Hubert and Arabie's index in scikit-learn's documentation.
+        check(adjusted_rand_index(&[0, 0, 1, 1], &[0, 0, 1, 2]), 4.0 / 7.0);
+        check(adjusted_rand_index(&[0, 0, 1, 1], &[1, 1, 0, 0]), 1.0);
+        check(adjusted_rand_index(&[0, 0, 1, 1], &[0, 1, 0, 1]), -0.5);
+        check(adjusted_rand_index(&[0, 0, 0], &[1, 1, 1]), 1.0);
+        check(adjusted_rand_index::<u8>(&[], &[]), 1.0);
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub mod ranking;
 pub mod schedule;
 pub mod scoring;
 
+pub mod consolidation;
 pub mod contradiction;
 pub mod extractive;
 pub mod grounding;

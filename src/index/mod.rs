@@ -7,6 +7,7 @@
 //! they were.
 
 mod catalog;
+pub mod clusters;
 mod commits;
 mod load;
 mod parity;
@@ -31,7 +32,7 @@ use self::commits::Shared;
 use self::text::{TextIndex, TextSettings};
 use self::vectors::search::Candidate;
 use self::vectors::{Nearest, VectorIndex};
-use crate::domain::embedding::{SpaceId, Vector};
+use crate::domain::embedding::{SpaceId, Vector, dot};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
 use crate::domain::limits::{RESCORED_MIN, VECTORS_WAIT_MAX};
@@ -310,19 +311,6 @@ fn rescore(candidate: Candidate, chunks: &[Vector], vector: &[f32]) -> (Candidat
         Some((chunk, cosine)) => (Candidate { chunk, ..candidate }, f64::from(cosine)),
         None => (candidate, f64::from(candidate.cosine)),
     }
-}
-
-/// Eight sums side by side, which the compiler keeps in vector registers.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let ((a, rest_a), (b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut sums = [0.0_f32; 8];
-    for (a, b) in a.iter().zip(b) {
-        for ((sum, x), y) in sums.iter_mut().zip(a).zip(b) {
-            *sum += x * y;
-        }
-    }
-    let rest: f32 = rest_a.iter().zip(rest_b).map(|(x, y)| x * y).sum();
-    sums.iter().sum::<f32>() + rest
 }
 
 /// Runs a search on a thread that may block.

@@ -4,6 +4,7 @@
 //! the ports alone. What is answered about a memory comes from one snapshot a call.
 
 pub mod backup;
+pub mod consolidate;
 pub mod decay;
 pub mod feedback;
 pub mod forget;

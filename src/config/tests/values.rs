@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::*;
+use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::memory::Kind;
 
@@ -18,6 +19,7 @@ fn nothing_configured_gives_the_defaults() {
     assert_eq!(config.recall.deadline, Duration::from_secs(2));
     assert_eq!(config.recall.limit, crate::domain::limits::SEARCH_LIMIT_DEFAULT);
     assert_eq!(config.decay, DecayPolicy::default());
+    assert_eq!(config.consolidate.grouping, Policy::default());
     assert_eq!(config.forget.agent_grace, Duration::from_hours(24));
     assert_eq!(config.server.allow_uids, Vec::<u32>::new());
     let log = LogConfig {
@@ -74,6 +76,8 @@ fn the_ranges_in_the_example_are_those_in_force() {
         let beside = match key.as_str() {
             "forget.agent_grace_hours" => "forget.erase_within_hours = 8760",
             "forget.erase_within_hours" => "forget.agent_grace_hours = 0",
+            "consolidate.size_min" => "consolidate.size_max = 200",
+            "consolidate.size_max" => "consolidate.size_min = 2",
             _ => "",
         };
         for (value, is_accepted) in

@@ -33,6 +33,11 @@ impl Code {
         let values = vector.iter().map(|x| (x * factor).round() as i8).collect();
         Self { values, scale: largest / 127.0 }
     }
+
+    /// The cosine of the two unit vectors, up to the error of int8.
+    pub fn cosine(&self, other: &Self) -> f32 {
+        cosine(self, &other.values, other.scale)
+    }
 }
 
 /// A memory that has rows.

@@ -6,6 +6,7 @@ mod model;
 mod access;
 mod backups;
 mod forgetting;
+mod gathering;
 mod limits;
 mod meaning;
 mod pages;

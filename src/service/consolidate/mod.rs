@@ -1,0 +1,3 @@
+//! Consolidation: related memories become summaries, and the memories stay.
+
+pub mod gather;
