@@ -76,14 +76,22 @@ async fn files_hold_json_lines_and_are_opened_anew_when_moved_or_asked() {
 
 #[tokio::test]
 async fn a_directory_that_cannot_be_used_fails_a_reload_but_no_start() {
-    let home = home().expect_log("configuration refused").expect_log("log lines not written");
+    let home = home()
+        .expect_log("configuration refused")
+        .expect_log("log lines not written")
+        .expect_log("expected a directory that can be made and written");
     fs::write(home.path("logs"), "no directory").unwrap();
     let daemon = home.serve().await;
     let part = log_part(&home).await;
     assert_eq!(part["state"], "degraded", "{part}");
     assert!(part["because"].as_str().unwrap().contains("recalld.log is not written"), "{part}");
     let refused = home.owner().await.refused("daemon_reload", json!({})).await;
-    assert!(refused.contains("log.dir: open the log file"), "{refused}");
+    assert!(
+        refused.contains("log.dir; expected a directory") && refused.contains("logs"),
+        "{refused}"
+    );
+    let output = home.run(&["check-config"]);
+    assert_eq!(output.status.code(), Some(78), "{output:?}");
     fs::remove_file(home.path("logs")).unwrap();
     assert!(home.run(&["reload"]).status.success());
     eventually("the log is well", async || (log_part(&home).await["state"] == "ok").then_some(()))
