@@ -59,7 +59,7 @@ async fn files_hold_json_lines_and_are_opened_anew_when_moved_or_asked() {
             until_written(&path, "configuration reloaded").await;
         } else {
             daemon.signal(Signal::USR2);
-            until_written(&path, "no maintenance job").await;
+            until_written(&path, "job asked for by a signal").await;
         }
     }
     // Another directory, and then none.
@@ -114,7 +114,7 @@ async fn a_full_disk_costs_lines_that_are_counted_and_told_and_nothing_else() {
     assert_eq!(agent.recall("log full").await.len(), 1);
     fs::remove_file(&path).unwrap();
     daemon.signal(Signal::USR2);
-    until_written(&path, "no maintenance job").await;
+    until_written(&path, "job asked for by a signal").await;
     assert_eq!(log_part(&home).await["state"], "ok");
     assert!(daemon.stop().await.success());
     assert!(home.log().contains("log lines not written"), "told on stderr");
