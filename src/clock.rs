@@ -65,6 +65,11 @@ impl ManualClock {
         now.0 = now.0.checked_add(by).unwrap_or(Timestamp::MAX);
         now.1 += by;
     }
+
+    /// Sets the wall clock alone, as a person does, and as it looks after the machine has slept.
+    pub fn set(&self, to: Timestamp) {
+        self.now.lock().unwrap_or_else(std::sync::PoisonError::into_inner).0 = to;
+    }
 }
 
 impl Clock for ManualClock {
@@ -162,5 +167,8 @@ mod tests {
         clock.advance(Duration::from_secs(90));
         assert_eq!(clock.now().as_second(), 90);
         assert_eq!(clock.monotonic(), Duration::from_secs(90));
+        clock.set(Timestamp::UNIX_EPOCH);
+        assert_eq!(clock.now(), Timestamp::UNIX_EPOCH);
+        assert_eq!(clock.monotonic(), Duration::from_secs(90), "what has passed has passed");
     }
 }

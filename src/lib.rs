@@ -16,6 +16,8 @@ pub mod store;
 
 pub mod service;
 
+pub mod jobs;
+
 pub mod bridge;
 pub mod cli;
 pub mod mcp;

@@ -7,6 +7,7 @@
 mod clusters;
 mod ledger;
 mod llm;
+mod maintenance;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item};
 pub use clusters::{ClusterError, Clusterer};
 pub use ledger::Ledger;
 pub use llm::{LanguageModel, LlmError, LlmReport, Marks, Scorer, Summarizer};
+pub use maintenance::{Asked, JobReport, Maintenance, NotRun};
 pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 
 /// Real time, and the only place it comes from.

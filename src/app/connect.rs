@@ -10,22 +10,23 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::resolved;
+use super::serve::toolset;
 use crate::bridge::{self, BridgeSettings, Offline, StartSettings, UnitSettings};
 use crate::cli::Arguments;
 use crate::config::Loaded;
 use crate::domain::identity::AgentName;
-use crate::mcp;
+use crate::mcp::{self, Toolset};
 
 /// The user unit that runs the daemon where one is installed.
 const UNIT: &str = "recalld.service";
 
 /// What the daemon would answer to a handshake, from the lists in this program.
-struct CompiledIn;
+struct CompiledIn(Toolset);
 
 impl Offline for CompiledIn {
     fn answer(&self, method: &str, params: Option<&RawValue>) -> Option<Value> {
         let params: Option<Value> = params.and_then(|raw| serde_json::from_str(raw.get()).ok());
-        mcp::offline_answer(method, params.as_ref())
+        mcp::offline_answer(method, params.as_ref(), self.0)
     }
 }
 
@@ -48,7 +49,8 @@ pub(super) fn connect(
         state_dir: loaded.named_state_dir().map(resolved),
         start: if may_start { Some(start_settings(arguments, loaded)?) } else { None },
     };
-    Ok(bridge::run_stdio(settings, Arc::new(CompiledIn))?.into())
+    let offline = CompiledIn(toolset(&loaded.config));
+    Ok(bridge::run_stdio(settings, Arc::new(offline))?.into())
 }
 
 /// The first socket that exists, else the one that a daemon started here would bind.

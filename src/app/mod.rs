@@ -5,6 +5,7 @@ mod connect;
 mod doctor;
 mod embedder;
 mod engine;
+mod jobs;
 mod llm;
 mod lost;
 mod models;
@@ -27,6 +28,7 @@ pub use engine::{Engine, EngineSettings};
 use crate::cli::{self, Arguments, Command, Door};
 use crate::clock::SystemClock;
 use crate::config::{self, Config, Environment, Loaded, LogConfig, Problems, Sources};
+use crate::ports::Clock as _;
 use crate::telemetry::{self, FileSettings, Log, LogSettings, LogWorker};
 
 /// Exit code for a bad configuration (`EX_CONFIG` of `sysexits.h`).
@@ -70,10 +72,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Command::Connect { agent, no_start } => start_log(&loaded)
             .and_then(|_log| connect::connect(arguments, &loaded, agent.as_deref(), *no_start)),
         Command::CheckConfig => {
+            let now = SystemClock::new().now();
             cli::say(&if arguments.json {
-                format!("{:#}", config::check_json(&loaded))
+                format!("{:#}", config::check_json(&loaded, now))
             } else {
-                config::render_check(&loaded)
+                config::render_check(&loaded, now)
             });
             Ok(ExitCode::SUCCESS)
         }
@@ -94,6 +97,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Backup { .. }
         | Command::Export { .. }
         | Command::Import { .. }
+        | Command::Jobs(_)
         | Command::Verify { .. }
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &door(arguments, &loaded))),

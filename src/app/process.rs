@@ -10,8 +10,9 @@ use futures::future::BoxFuture;
 
 use super::reload::Reloader;
 use super::watchdog::{Pulse, Watchdog};
+use crate::jobs::Scheduler;
 use crate::mcp::{Control, ProcessReport, Reloaded, Server};
-use crate::ports::LogReport;
+use crate::ports::{JobReport, LogReport, Maintenance as _};
 use crate::service::Service;
 use crate::service::status::{PartState, PartStatus, StatusReport};
 use crate::telemetry::Log;
@@ -24,6 +25,7 @@ pub(super) struct Process {
     pub(super) reloader: Reloader,
     pub(super) watchdog: Arc<Watchdog>,
     pub(super) log: Arc<Log>,
+    pub(super) scheduler: Scheduler,
     /// Of the loop that accepts connections.
     pub(super) accepting: Arc<Pulse>,
 }
@@ -36,7 +38,7 @@ impl Control for Process {
     fn report(&self) -> ProcessReport {
         let log = self.log.report();
         ProcessReport {
-            parts: vec![self.reloader.part(), log_part(&log)],
+            parts: vec![self.scheduler.part(), self.reloader.part(), log_part(&log)],
             config: self.reloader.report(),
             log,
             watchdog: self.watchdog.report(),
@@ -54,7 +56,18 @@ impl Process {
         let mut report = service.status().await;
         let process = self.report();
         report.parts.extend(process.parts);
-        line(&report, process.log.last_error.map(|(_, event)| event).as_deref())
+        let last_error = process.log.last_error.map(|(_, event)| event);
+        line(&report, self.next_job().as_deref(), last_error.as_deref())
+    }
+}
+
+impl Process {
+    /// `decay 2026-12-01 03:30`, of the job that is due first.
+    fn next_job(&self) -> Option<String> {
+        let jobs = self.scheduler.jobs();
+        let first = |job: &JobReport| Some((job.upcoming.first()?.clone(), job.state.job));
+        let (at, job) = jobs.iter().filter_map(first).min()?;
+        Some(format!("{job} {}", at.strftime("%Y-%m-%d %H:%M")))
     }
 }
 
@@ -66,8 +79,8 @@ fn log_part(log: &LogReport) -> PartStatus {
     PartStatus { name: "log", state }
 }
 
-/// `5,012 memories; all parts ok; last error: none`.
-fn line(report: &StatusReport, last_error: Option<&str>) -> String {
+/// `5,012 memories; all parts ok; next: decay 2026-12-01 03:30; last error: none`.
+fn line(report: &StatusReport, next_job: Option<&str>, last_error: Option<&str>) -> String {
     let memories = match &report.store {
         Some(store) => format!("{} memories", grouped(store.n_memories)),
         None => "memories unknown".to_owned(),
@@ -78,7 +91,8 @@ fn line(report: &StatusReport, last_error: Option<&str>) -> String {
         .filter_map(|part| Some(format!("{}: {}", part.name, part.state.trouble()?.1)))
         .collect();
     let parts = if unwell.is_empty() { "all parts ok".to_owned() } else { unwell.join(", ") };
-    format!("{memories}; {parts}; last error: {}", last_error.unwrap_or("none"))
+    let (next_job, last_error) = (next_job.unwrap_or("none"), last_error.unwrap_or("none"));
+    format!("{memories}; {parts}; next: {next_job}; last error: {last_error}")
 }
 
 /// A number with a comma between thousands.

@@ -11,10 +11,12 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::engine::service_settings;
+use super::jobs;
 use super::log_settings;
 use super::notify::Notifier;
 use super::serve::mcp_settings;
 use crate::config::{BackupConfig, Config, Loaded, LogConfig, Problems, Source, Sources};
+use crate::jobs::Scheduler;
 use crate::mcp::{ConfigReport, McpSettings, Reloaded};
 use crate::ports::Clock;
 use crate::service::Service;
@@ -30,6 +32,7 @@ const LIVE: &[&str] = &[
     "forget.",
     "backup.every_hours",
     "backup.keep",
+    "jobs.",
     "server.allow_uids",
     "server.connections_per_uid",
     "server.calls_in_flight",
@@ -47,6 +50,8 @@ const READ_WAIT: Duration = Duration::from_secs(10);
 pub(super) struct Reach {
     /// The use cases.
     pub(super) service: Arc<Service>,
+    /// The jobs.
+    pub(super) scheduler: Scheduler,
     /// The server's limits.
     pub(super) mcp: watch::Sender<McpSettings>,
     /// The whole configuration, for whoever reads it when it is needed.
@@ -122,6 +127,7 @@ impl Reloader {
             .map_err(|error| not_read(&error.to_string()))??;
         self.reach.log.apply(&log_settings(&config)).map_err(|error| vec![error.to_string()])?;
         self.reach.service.reconfigure(service_settings(&config));
+        self.reach.scheduler.reconfigure(jobs::settings(&config));
         self.reach.mcp.send_replace(mcp_settings(&config));
         self.reach.config.send_replace(Arc::new(config.clone()));
         Ok(self.note(loaded, config))
@@ -207,6 +213,7 @@ fn in_force(old: &Config, new: &Config) -> Config {
     config.decay = new.decay.clone();
     config.forget = new.forget.clone();
     config.backup = BackupConfig { dir: old.backup.dir.clone(), ..new.backup.clone() };
+    config.jobs = new.jobs.clone();
     config.server.allow_uids.clone_from(&new.server.allow_uids);
     config.server.connections_per_uid = new.server.connections_per_uid;
     config.server.calls_in_flight = new.server.calls_in_flight;
@@ -272,7 +279,8 @@ mod tests {
         } else if let Ok(number) = default.parse::<f64>() {
             others.push(format!("{:?}", number / 2.0));
         }
-        let texts = ["/other", "none", "json", "debug", "http://127.0.0.1:9/v1"];
+        let texts =
+            ["/other", "none", "json", "debug", "http://127.0.0.1:9/v1", "0 5 * * *", "full"];
         others.extend(texts.map(|text| format!("{text:?}")));
         others.extend(
             ["true", "false", "[7]", "[{ name = \"*\", read = [], write = [] }]"]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use futures::FutureExt as _;
 use listenfd::ListenFd;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::background;
 use super::engine::{Engine, EngineSettings};
+use super::jobs;
 use super::notify::Notifier;
 use super::process::{Process, dump};
 use super::reload::{Reach, Reloader};
@@ -19,7 +21,9 @@ use super::signals::{Request, Signals, Stop};
 use super::watchdog::{Pulse, Watchdog};
 use crate::config::{Config, Loaded, Sources};
 use crate::domain::identity::{Access, AgentName};
-use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket};
+use crate::domain::job::Trigger;
+use crate::jobs::Scheduler;
+use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket, Toolset};
 use crate::ports::Meter;
 use crate::telemetry::{Counters, Log};
 use crate::{bridge, cli};
@@ -115,45 +119,7 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     let Some(engine) = open(&start, Arc::clone(&meter), &mut signals).await? else {
         return Ok(ExitCode::SUCCESS);
     };
-    let Start { sources, loaded, mut inherited, notifier, log, .. } = start;
-    let socket = socket(&mut inherited, &loaded)?;
-    let place = socket.path().display().to_string();
-    let state_dir = loaded.state_dir.path.clone();
-    let watchdog = Arc::new(Watchdog::new(sd_notify::watchdog_enabled()));
-    let config = watch::Sender::new(Arc::new(loaded.config.clone()));
-    let limits = watch::Sender::new(mcp_settings(&loaded.config));
-    let access = access(config.subscribe());
-    let in_force = config.subscribe();
-    let settings = limits.subscribe();
-    let service = Arc::clone(&engine.service);
-    let reach = Reach { service, mcp: limits, config, log: Arc::clone(&log) };
-    let clock = Arc::clone(&engine.clock);
-    let reloader = Reloader::new(sources, loaded, reach, Arc::clone(&notifier), clock);
-    let accepting = watchdog.pulse("connections");
-    let process = Arc::new(Process { reloader, watchdog: Arc::clone(&watchdog), log, accepting });
-    let server = Server::new(Mcp {
-        service: Arc::clone(&engine.service),
-        clock: Arc::clone(&engine.clock),
-        meter,
-        control: process.clone(),
-        state_dir: super::resolved(&state_dir),
-        settings,
-        access,
-    });
-    let stop = CancellationToken::new();
-    let tasks = TaskTracker::new();
-    background::start(&engine, in_force, watchdog.pulse("upkeep"), &stop, &tasks);
-    let serving = tokio::spawn(server.clone().serve(socket, stop.clone()));
-    let signalled = watchdog.pulse("signals");
-    watch_over(&engine, &watchdog, &notifier, &stop, &tasks);
-    tracing::info!(
-        socket = place,
-        state_dir = %state_dir.display(),
-        version = env!("CARGO_PKG_VERSION"),
-        "ready"
-    );
-    notifier.ready();
-    let daemon = Daemon { engine, server, process, notifier, signalled, state_dir };
+    let Running { daemon, serving, stop, tasks } = bring_up(start, engine, meter).await?;
     let ended = daemon.live(&mut signals).await;
     daemon.notifier.stopping();
     stop.cancel();
@@ -173,6 +139,78 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
         End::Fault(reason) => Err(anyhow::anyhow!("the store failed: {reason}")),
         End::InOrder | End::AtOnce => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// A daemon that is ready, and what ends it.
+struct Running {
+    daemon: Daemon,
+    serving: tokio::task::JoinHandle<()>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Wires everything around an open store and starts it.
+async fn bring_up(
+    start: Start,
+    engine: Arc<Engine>,
+    meter: Arc<dyn Meter>,
+) -> anyhow::Result<Running> {
+    let Start { sources, loaded, mut inherited, notifier, log, .. } = start;
+    let socket = socket(&mut inherited, &loaded)?;
+    let place = socket.path().display().to_string();
+    let state_dir = loaded.state_dir.path.clone();
+    let watchdog = Arc::new(Watchdog::new(sd_notify::watchdog_enabled()));
+    let config = watch::Sender::new(Arc::new(loaded.config.clone()));
+    let limits = watch::Sender::new(mcp_settings(&loaded.config));
+    let access = access(config.subscribe());
+    let in_force = config.subscribe();
+    let settings = limits.subscribe();
+    let stop = CancellationToken::new();
+    let tasks = TaskTracker::new();
+    let scheduler = jobs::scheduler(&engine, &loaded.config, &stop, &tasks).await?;
+    let toolset = toolset(&loaded.config);
+    let reach = Reach {
+        service: Arc::clone(&engine.service),
+        scheduler: scheduler.clone(),
+        mcp: limits,
+        config,
+        log: Arc::clone(&log),
+    };
+    let clock = Arc::clone(&engine.clock);
+    let reloader = Reloader::new(sources, loaded, reach, Arc::clone(&notifier), clock);
+    let accepting = watchdog.pulse("connections");
+    let process = Arc::new(Process {
+        reloader,
+        watchdog: Arc::clone(&watchdog),
+        log,
+        scheduler: scheduler.clone(),
+        accepting,
+    });
+    let server = Server::new(Mcp {
+        service: Arc::clone(&engine.service),
+        clock: Arc::clone(&engine.clock),
+        meter,
+        control: process.clone(),
+        maintenance: Arc::new(scheduler.clone()),
+        toolset,
+        state_dir: super::resolved(&state_dir),
+        settings,
+        access,
+    });
+    background::start(&engine, in_force, watchdog.pulse("upkeep"), &stop, &tasks);
+    let serving = tokio::spawn(server.clone().serve(socket, stop.clone()));
+    let signalled = watchdog.pulse("signals");
+    watch_over(&engine, &watchdog, &notifier, &stop, &tasks);
+    run_jobs(&scheduler, watchdog.pulse("jobs"), &tasks);
+    tracing::info!(
+        socket = place,
+        state_dir = %state_dir.display(),
+        version = env!("CARGO_PKG_VERSION"),
+        "ready"
+    );
+    notifier.ready();
+    let daemon = Daemon { engine, server, process, notifier, signalled, state_dir };
+    Ok(Running { daemon, serving, stop, tasks })
 }
 
 /// Opens the store; `None` if a signal to stop came first. Nothing is acknowledged yet, so there is
@@ -244,6 +282,18 @@ fn watch_over(
     });
 }
 
+/// The jobs, from now on, under the watchdog's eye.
+fn run_jobs(scheduler: &Scheduler, pulse: Arc<Pulse>, tasks: &TaskTracker) {
+    let scheduler = scheduler.clone();
+    tasks.spawn(async move {
+        let asked = || {
+            let pulse = Arc::clone(&pulse);
+            async move { pulse.answer().await }.boxed()
+        };
+        scheduler.live(asked).await;
+    });
+}
+
 /// Why the daemon stops.
 enum End {
     /// It was asked to.
@@ -307,7 +357,17 @@ impl Daemon {
                 // What is wrong has been told already.
                 Request::Reload => drop(self.process.reloader.reload().await),
                 Request::Report => self.report().await,
-                Request::Maintain => tracing::info!("no maintenance job is configured yet"),
+                Request::Maintain => self.maintain(),
+            }
+        }
+    }
+
+    /// Asks for a run of every job that is switched on.
+    fn maintain(&self) {
+        for (job, begun) in self.process.scheduler.run_all(Trigger::Signal) {
+            match begun {
+                Ok(()) => tracing::info!(%job, "job asked for by a signal"),
+                Err(why) => tracing::info!(%job, reason = %why, "job not begun"),
             }
         }
     }
@@ -369,6 +429,11 @@ pub(super) fn mcp_settings(config: &Config) -> McpSettings {
         calls_max: config.server.calls_in_flight,
         grace: DRAIN,
     }
+}
+
+/// The tools that agents are shown.
+pub(super) const fn toolset(config: &Config) -> Toolset {
+    if config.mcp.has_all_tools { Toolset::Full } else { Toolset::Small }
 }
 
 /// What an agent may do by the configuration in force, or `None` if its token is wrong.

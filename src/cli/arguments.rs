@@ -112,6 +112,9 @@ pub enum Command {
     },
     /// Check the configuration and print what is in force; exits 78 on a bad one
     CheckConfig,
+    /// Show, run and undo what the daemon does by itself
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// Show, fetch, import and choose embedding models
     #[command(subcommand)]
     Model(ModelCommand),
@@ -299,6 +302,34 @@ pub struct EvalArguments {
     /// that is installed is looked for in `--state-dir`)
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+}
+
+/// `jobs`
+#[derive(Debug, Subcommand)]
+pub enum JobsCommand {
+    /// Show each job, when it runs next and how it went, and the last runs
+    List,
+    /// Run a job now and wait for its end
+    Run {
+        /// A name of `recalld jobs list`
+        #[arg(value_name = "NAME")]
+        job: String,
+        /// Only tell what it would do
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Show one run in full
+    Report {
+        /// Its number
+        #[arg(value_name = "ID")]
+        run: u64,
+    },
+    /// Take back what a run changed; what was changed since is left and listed
+    Undo {
+        /// Its number
+        #[arg(value_name = "RUN")]
+        run: u64,
+    },
 }
 
 /// `model`

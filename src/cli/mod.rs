@@ -4,6 +4,7 @@
 //! them. With `--json` the structured answer is printed as it came.
 
 mod arguments;
+mod jobs;
 mod output;
 mod requests;
 mod session;
@@ -80,6 +81,7 @@ async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
             .await;
         }
         Command::Forget(what) => return forget(door, what, json).await,
+        Command::Jobs(what) => return jobs::run(what, door, json).await,
         Command::Show { ids, history } => {
             show::whole(&session::get_whole(door, ids, *history).await?, json);
             return Ok(());

@@ -8,7 +8,7 @@ use super::output::{say, table};
 const CELL_CHARS: usize = 160;
 
 /// Prints the answer as JSON if that is asked for.
-fn as_json(answer: &Value, json: bool) -> bool {
+pub(super) fn as_json(answer: &Value, json: bool) -> bool {
     if json {
         say(&format!("{answer:#}"));
     }
@@ -43,7 +43,7 @@ pub(super) fn items<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
     answer[name].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn remarks(answer: &Value) {
+pub(super) fn remarks(answer: &Value) {
     for name in ["degraded", "warnings", "notes"] {
         for remark in items(answer, name) {
             say(&format!("{name}: {}", text(remark)));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::load::Loaded;
@@ -10,10 +11,10 @@ use super::problem::Origin;
 /// Column of the remarks on where a value comes from, characters.
 const REMARK_COLUMN: usize = 48;
 
-/// The paths, the warnings and every key with its value and, unless it is the default, where that
-/// stands. The part after the first empty line is itself a configuration,
+/// The paths, the next runs of each job after `now`, the warnings and every key with its value and,
+/// unless it is the default, where that stands. The part after the first empty line is itself a configuration,
 /// secrets left out.
-pub fn render_check(loaded: &Loaded) -> String {
+pub fn render_check(loaded: &Loaded, now: Timestamp) -> String {
     let file = match &loaded.file {
         Some(path) => path.display().to_string(),
         None => "none".to_owned(),
@@ -24,6 +25,9 @@ pub fn render_check(loaded: &Loaded) -> String {
         format!("data    {} ({})", loaded.state_dir.path.display(), loaded.state_dir.place),
         format!("socket  {} ({})", loaded.socket.path.display(), loaded.socket.place),
     ];
+    for (job, runs) in loaded.config.jobs.upcoming(now) {
+        lines.push(format!("job     {job} next runs {}", runs.join(", ")));
+    }
     lines.extend(loaded.warnings.iter().map(|warning| format!("warning: {warning}")));
     lines.push(String::new());
     for source in &loaded.sources {
@@ -40,7 +44,7 @@ pub fn render_check(loaded: &Loaded) -> String {
 }
 
 /// The same facts for programs.
-pub fn check_json(loaded: &Loaded) -> Value {
+pub fn check_json(loaded: &Loaded, now: Timestamp) -> Value {
     let settings: Vec<Value> = loaded
         .sources
         .iter()
@@ -52,12 +56,16 @@ pub fn check_json(loaded: &Loaded) -> Value {
             })
         })
         .collect();
+    let upcoming = loaded.config.jobs.upcoming(now).into_iter();
+    let jobs: Vec<Value> =
+        upcoming.map(|(job, runs)| json!({ "job": job.as_str(), "next_runs": runs })).collect();
     json!({
         "valid": true,
         "file": loaded.file,
         "state_dir": loaded.state_dir.path,
         "socket": loaded.socket.path,
         "warnings": loaded.warnings,
+        "jobs": jobs,
         "settings": settings,
     })
 }

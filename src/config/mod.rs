@@ -16,6 +16,7 @@ mod consolidate;
 mod edit;
 mod endpoint;
 mod entries;
+mod jobs;
 mod llm;
 mod settings;
 
@@ -34,11 +35,12 @@ pub use consolidate::ConsolidateConfig;
 pub use edit::{EditError, set_text};
 pub use endpoint::EndpointConfig;
 pub use example::{DEFAULTS, KeyDoc, keys};
+pub use jobs::{JobConfig, JobsConfig};
 pub use llm::{LlmConfig, LlmEndpointConfig};
 pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};
 pub use problem::{Fault, Origin, Place, Problem, Problems};
 pub use settings::{
-    BackupConfig, Config, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig, LogConfig,
+    BackupConfig, Config, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig, LogConfig, McpConfig,
     RecallConfig, ServerConfig, StoreConfig,
 };

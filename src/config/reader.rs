@@ -105,6 +105,11 @@ impl<'a, 'i> Reader<'a, 'i> {
         .unwrap_or_default()
     }
 
+    /// `true` or `false`.
+    pub(super) fn flag(&mut self, key: &str) -> bool {
+        self.read(key, "true or false", DeValue::as_bool).unwrap_or_default()
+    }
+
     /// The highest layer's value of `key` as `convert` reads it; `None` is a problem in every layer.
     pub(super) fn read<T>(
         &mut self,
@@ -112,17 +117,30 @@ impl<'a, 'i> Reader<'a, 'i> {
         expected: &str,
         convert: impl Fn(&DeValue<'i>) -> Option<T>,
     ) -> Option<T> {
+        self.read_or_why(key, expected, |value| convert(value).ok_or_else(String::new))
+    }
+
+    /// The same, where `convert` can say what is wrong with a value (or nothing, if it is empty).
+    pub(super) fn read_or_why<T>(
+        &mut self,
+        key: &str,
+        expected: &str,
+        convert: impl Fn(&DeValue<'i>) -> Result<T, String>,
+    ) -> Option<T> {
         let mut read = None;
         for (layer, leaf) in self.given(key) {
             let value = leaf.value.get_ref();
             match convert(value) {
-                Some(converted) => read = Some(converted),
-                None => self.problems.push(Problem::value(
-                    layer.place(leaf.value.span().start),
-                    key,
-                    expected,
-                    found(value),
-                )),
+                Ok(converted) => read = Some(converted),
+                Err(why) => {
+                    let gap = if why.is_empty() { "" } else { ": " };
+                    self.problems.push(Problem::value(
+                        layer.place(leaf.value.span().start),
+                        key,
+                        expected,
+                        format!("{}{gap}{why}", found(value)),
+                    ));
+                }
             }
         }
         read

@@ -10,6 +10,7 @@ use super::access::AccessRule;
 use super::consolidate::{self, ConsolidateConfig};
 use super::endpoint::{self, EndpointConfig};
 use super::entries;
+use super::jobs::{self, JobsConfig};
 use super::llm::{self, LlmConfig};
 use super::problem::Problem;
 use super::reader::Reader;
@@ -43,6 +44,10 @@ pub struct Config {
     pub forget: ForgetConfig,
     /// `[backup]`
     pub backup: BackupConfig,
+    /// `[jobs]`
+    pub jobs: JobsConfig,
+    /// `[mcp]`
+    pub mcp: McpConfig,
     /// `[server]`
     pub server: ServerConfig,
     /// `[[access.agents]]`, in the order in which they are tried.
@@ -139,6 +144,13 @@ pub struct BackupConfig {
     pub keep: usize,
 }
 
+/// The protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpConfig {
+    /// Whether agents are shown every tool instead of those they need most.
+    pub has_all_tools: bool,
+}
+
 /// The socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
@@ -213,6 +225,10 @@ impl Config {
                 dir: reader.path("backup.dir"),
                 every: reader.duration("backup.every_hours", HOUR, &(0..=8_760)),
                 keep: reader.count("backup.keep", &(1..=1_000)),
+            },
+            jobs: jobs::read(reader),
+            mcp: McpConfig {
+                has_all_tools: reader.one_of("mcp.toolset", &[("small", false), ("full", true)]),
             },
             server: ServerConfig {
                 socket: reader.path("server.socket"),

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use super::memory::{Anchor, Kind};
+use super::memory::{Anchor, Kind, named_values};
 
 /// Half-lives and floor of the forgetting curve.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,18 @@ impl DecayPolicy {
     }
 }
 
+named_values! {
+    /// What a caller says of a memory that it was given.
+    Verdict {
+        /// It helped: it is held more strongly.
+        Useful = "useful",
+        /// It did not: it is held less strongly.
+        Useless = "useless",
+        /// It is not true: it is no longer valid, until somebody puts it right.
+        Wrong = "wrong",
+    }
+}
+
 /// How a use of a memory moves its strength anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
@@ -101,70 +113,41 @@ pub fn initial_importance(kind: Kind, content: &str) -> f64 {
     if has_cue { by_kind.max(0.8) } else { by_kind }
 }
 
+/// How many memories are held how strongly.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distribution {
+    tenths: [u64; 10],
+}
+
+impl Distribution {
+    /// Counts a strength, 0.0..=1.0.
+    pub fn add(&mut self, strength: f64) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a float becomes the nearest whole number of the type, and 1.0 is of the last tenth"
+        )]
+        let tenth = ((strength * 10.0) as usize).min(self.tenths.len() - 1);
+        if let Some(count) = self.tenths.get_mut(tenth) {
+            *count += 1;
+        }
+    }
+
+    /// How many in 0.0..0.1, 0.1..0.2 and so on; the last tenth holds 1.0 too.
+    pub const fn tenths(&self) -> [u64; 10] {
+        self.tenths
+    }
+
+    /// How many in all.
+    pub fn total(&self) -> u64 {
+        self.tenths.iter().sum()
+    }
+}
+
 /// Days from `from` to `to`, fractional, negative if `to` is earlier.
 pub fn days_between(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64() / 86_400.0
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DAY: i64 = 86_400;
-
-    fn at(day: i64) -> Timestamp {
-        Timestamp::from_second(1_700_000_000 + day * DAY).unwrap()
-    }
-
-    #[test]
-    fn half_of_what_lies_above_the_floor_is_gone_after_one_half_life() {
-        let policy = DecayPolicy::default();
-        for kind in Kind::ALL {
-            let days = policy.half_life_days(*kind);
-            let now = at(0) + jiff::SignedDuration::from_secs_f64(days * 86_400.0);
-            let anchor = Anchor { value: 0.9, at: at(0) };
-            let strength = policy.strength(anchor, *kind, 0.9, false, now);
-            assert!((strength - 0.5).abs() < 1e-9, "{kind}: {strength}");
-        }
-    }
-
-    #[test]
-    fn pinned_and_most_important_memories_do_not_decay() {
-        let policy = DecayPolicy::default();
-        let anchor = Anchor { value: 0.6, at: at(0) };
-        assert!((policy.strength(anchor, Kind::Task, 0.6, true, at(9_000)) - 0.6).abs() < 1e-12);
-        assert!((policy.strength(anchor, Kind::Task, 1.0, false, at(9_000)) - 0.6).abs() < 1e-12);
-    }
-
-    #[test]
-    fn strength_stays_between_floor_and_anchor_even_if_the_clock_went_back() {
-        let policy = DecayPolicy::default();
-        for value in [0.0, 0.05, 0.1, 0.5, 1.0] {
-            for day in [-400, 0, 1, 10_000] {
-                let anchor = Anchor { value, at: at(0) };
-                let strength = policy.strength(anchor, Kind::Event, 0.4, false, at(day));
-                assert!(strength <= value && strength >= value.min(0.1), "{value} {day}");
-            }
-        }
-    }
-
-    #[test]
-    fn use_moves_the_anchor_and_stays_in_range() {
-        assert!((reinforced(0.5, Use::Read, at(0)).value - 0.525).abs() < 1e-12);
-        assert!((reinforced(1.0, Use::Useful, at(0)).value - 1.0).abs() < 1e-12);
-        assert!((reinforced(0.5, Use::Useless, at(0)).value - 0.4).abs() < 1e-12);
-    }
-
-    #[test]
-    fn cues_raise_importance_only_as_words() {
-        for (kind, text, expected) in [
-            (Kind::Fact, "The router is white", 0.5),
-            (Kind::Fact, "Always use tabs", 0.8),
-            (Kind::Fact, "sideways", 0.5),
-            (Kind::Instruction, "never push to main", 0.9),
-            (Kind::Event, "请记住这个地址", 0.8),
-        ] {
-            assert!((initial_importance(kind, text) - expected).abs() < 1e-12, "{text}");
-        }
-    }
-}
+mod tests;

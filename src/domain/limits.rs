@@ -263,7 +263,8 @@ pub const CHUNKS_MAX: usize = 128;
 /// Sentences that an extract is chosen from; of more, the last ones (each is compared with every other).
 pub const EXTRACT_SENTENCES_MAX: usize = 400;
 
-/// Most points that are searched for clusters at a time (measured by `examples/cluster_quality.rs`).
+/// Most points that are searched for clusters at a time (`examples/cluster_quality.rs` prints what they
+/// take).
 pub const CLUSTER_POINTS_MAX: usize = 50_000;
 /// Points whose neighbours are measured to suggest an eps.
 pub const KNEE_SAMPLE_MAX: usize = 500;
@@ -296,3 +297,38 @@ pub const LOG_QUEUE_MAX: usize = 4_096;
 pub const CONFIG_BYTES_MAX: usize = 1024 * 1024;
 /// Longest path of a Unix socket, bytes (`sun_path` of unix(7), without its final zero).
 pub const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// Longest crontab line, bytes.
+pub const SCHEDULE_BYTES_MAX: usize = 256;
+/// Next runs of a job that are told ahead.
+pub const JOB_RUNS_TOLD: usize = 3;
+/// Time after which a run counts as late.
+pub const JOB_LATE_AFTER: Duration = Duration::from_mins(5);
+/// How far ahead of the clock the last run may have been due and still count: less than this and the
+/// clock was set back, more and it was wrong before.
+pub const JOB_STEP_BACK_MAX: Duration = Duration::from_hours(1);
+/// Failures of a job in a row after which it is left alone for a while.
+pub const JOB_FAILURES_MAX: u32 = 5;
+/// First and longest time that it is left alone; it doubles with each further failure.
+pub const JOB_PAUSE_MIN: Duration = Duration::from_hours(1);
+/// See [`JOB_PAUSE_MIN`].
+pub const JOB_PAUSE_MAX: Duration = Duration::from_hours(7 * 24);
+/// Longest time between two looks at what is due: timers stand still while the machine sleeps.
+pub const JOB_LOOK_EVERY: Duration = Duration::from_secs(30);
+/// Difference between the clock and the time that has passed from which the clock was set, or the
+/// machine slept.
+pub const CLOCK_STEP_MIN: Duration = Duration::from_secs(5);
+/// Time until a run is tried again that the store refused to begin.
+pub const JOB_RETRY: Duration = Duration::from_mins(5);
+/// Time that a job gets to end after it was told to because the daemon stops.
+pub const JOB_STOP_WAIT: Duration = Duration::from_millis(1_500);
+/// Time that it gets after its own time was over.
+pub const JOB_DEADLINE_WAIT: Duration = Duration::from_secs(30);
+/// Changes that are counted of a run which could not count them itself.
+pub const RUN_CHANGES_COUNTED_MAX: usize = 1_000_000;
+/// Time that who asks for a run waits for its end before the answer is that it is under way.
+pub const JOB_ANSWER_WAIT: Duration = Duration::from_secs(10);
+/// Runs that a list shows.
+pub const RUNS_SHOWN: usize = 10;
+/// Memories that a job reads in one step.
+pub const JOB_PAGE: usize = 2_000;

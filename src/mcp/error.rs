@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 
 use super::args::InvalidArgument;
 use super::hello::Refused;
-use crate::ports::{BackupError, StoreError};
+use crate::ports::{BackupError, NotRun, StoreError};
 use crate::service::ServiceError;
 
 /// The peer may not do this (free for servers: the protocol's own codes end at -32020).
@@ -28,6 +28,9 @@ pub(super) enum ToolError {
     /// The client took the call back.
     #[error("cancelled")]
     Cancelled,
+    /// The job was not run.
+    #[error(transparent)]
+    NotRun(#[from] NotRun),
     /// The configuration is wrong; what was in force stays so.
     #[error("the configuration was not changed:\n{}", .0.join("\n"))]
     Configuration(Vec<String>),
@@ -42,6 +45,7 @@ impl ToolError {
         match self {
             Self::Panicked(_) => true,
             Self::Service(error) => is_ours(error),
+            Self::NotRun(error) => matches!(error, NotRun::Store(_)),
             Self::Argument(_) | Self::Busy(_) | Self::Cancelled | Self::Configuration(_) => false,
         }
     }

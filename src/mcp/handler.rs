@@ -22,7 +22,7 @@ use tracing::Instrument;
 use super::args::{Arguments, InvalidArgument};
 use super::error::{ToolError, forbidden};
 use super::hello::Identity;
-use super::tools::{self, Call, Outcome};
+use super::tools::{self, Call, Outcome, Toolset};
 use super::{Shared, info, prompts, resources};
 use crate::domain::change::RequestKey;
 use crate::domain::identity::Caller;
@@ -74,8 +74,8 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let caller = self.caller(context)?;
-        if !tools::is_for(name, &caller) {
-            return Err(unknown_tool(name));
+        if !tools::is_for(name, &caller, self.shared.toolset) {
+            return Err(unknown_tool(name, self.shared.toolset));
         }
         let span = tracing::debug_span!("request", request_id = %context.id, method = "tools/call", tool = name);
         let started = self.shared.clock.monotonic();
@@ -159,7 +159,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(info::tools())
+        Ok(info::tools(self.shared.toolset))
     }
 
     async fn call_tool(
@@ -302,8 +302,8 @@ fn request_key(
     }
 }
 
-fn unknown_tool(name: &str) -> ErrorData {
-    let known: Vec<&str> = tools::all().iter().map(|tool| tool.name.as_ref()).collect();
+fn unknown_tool(name: &str, toolset: Toolset) -> ErrorData {
+    let known: Vec<&str> = tools::listed(toolset).iter().map(|tool| tool.name.as_ref()).collect();
     let shown: String = name.chars().take(100).collect();
     let reason = format!("unknown tool `{shown}`; there are {}", known.join(", "));
     ErrorData::invalid_params(reason, Some(json!({"known": known})))

@@ -5,6 +5,7 @@ use rmcp::model::{
     ListResourcesResult, ListToolsResult, ProtocolVersion, ServerCapabilities, ServerConfig,
 };
 
+use super::tools::Toolset;
 use super::{prompts, resources, tools};
 
 /// How long a client may keep a list, milliseconds: lists only change with the program.
@@ -60,8 +61,8 @@ pub(super) fn discovered() -> DiscoverResult {
 }
 
 /// The answer to `tools/list`.
-pub(super) fn tools() -> ListToolsResult {
-    ListToolsResult::with_all_items(tools::all().to_vec())
+pub(super) fn tools(toolset: Toolset) -> ListToolsResult {
+    ListToolsResult::with_all_items(tools::listed(toolset).to_vec())
         .with_ttl_ms(LIST_TTL_MS)
         .with_cache_scope(CacheScope::Private)
 }

@@ -42,10 +42,11 @@ pub use handler::REQUEST_KEY;
 pub use hello::{AccessPolicy, HELLO_METHOD};
 pub use offline::answer as offline_answer;
 pub use socket::{Socket, SocketError, raise_descriptor_limit};
+pub use tools::Toolset;
 
 use crate::domain::identity::{Access, Actor, Caller};
 use crate::domain::limits::{CALLS_MAX, CONNECTIONS_PER_UID_MAX};
-use crate::ports::{Clock, Meter};
+use crate::ports::{Clock, Maintenance, Meter};
 use crate::service::Service;
 
 /// What the server needs from the composition root.
@@ -60,6 +61,10 @@ pub struct Mcp {
     pub meter: Arc<dyn Meter>,
     /// The process around the server.
     pub control: Arc<dyn Control>,
+    /// The daemon's jobs.
+    pub maintenance: Arc<dyn Maintenance>,
+    /// The tools that agents are shown; the same until the next start.
+    pub toolset: Toolset,
     /// The data directory: who means another one is at the wrong socket.
     pub state_dir: PathBuf,
     /// Limits and admission; a change takes effect at the next connection or call.
@@ -121,6 +126,8 @@ struct Shared {
     clock: Arc<dyn Clock>,
     meter: Arc<dyn Meter>,
     control: Arc<dyn Control>,
+    maintenance: Arc<dyn Maintenance>,
+    toolset: Toolset,
     state_dir: PathBuf,
     settings: watch::Receiver<McpSettings>,
     calls: Mutex<(usize, Arc<Semaphore>)>,
@@ -129,11 +136,33 @@ struct Shared {
 
 impl Shared {
     fn new(mcp: Mcp) -> Self {
-        let Mcp { service, access, clock, meter, control, state_dir, settings } = mcp;
+        let Mcp {
+            service,
+            access,
+            clock,
+            meter,
+            control,
+            maintenance,
+            toolset,
+            state_dir,
+            settings,
+        } = mcp;
         let calls_max = settings.borrow().calls_max;
         let calls = Mutex::new((calls_max, turns(calls_max)));
         let connections = connections::Connections::default();
-        Self { service, access, clock, meter, control, state_dir, settings, calls, connections }
+        Self {
+            service,
+            access,
+            clock,
+            meter,
+            control,
+            maintenance,
+            toolset,
+            state_dir,
+            settings,
+            calls,
+            connections,
+        }
     }
 
     /// The turns of calls. A new limit counts for the calls that come after it; those that have a

@@ -7,10 +7,11 @@ use rmcp::model::{InitializeRequestParams, ProtocolVersion, RequestMetaObject, S
 use serde_json::Value;
 
 use super::info;
+use super::tools::Toolset;
 
 /// The result of a request that needs no daemon; `None` for every other request and for what the
 /// live server would answer with an error.
-pub fn answer(method: &str, params: Option<&Value>) -> Option<Value> {
+pub fn answer(method: &str, params: Option<&Value>, toolset: Toolset) -> Option<Value> {
     let meta: RequestMetaObject = params
         .and_then(|params| params.get("_meta"))
         .and_then(|meta| serde_json::from_value(meta.clone()).ok())
@@ -31,7 +32,7 @@ pub fn answer(method: &str, params: Option<&Value>) -> Option<Value> {
             ServerResult::DiscoverResult(info::discovered())
         }
         "ping" => ServerResult::empty(()),
-        "tools/list" => ServerResult::ListToolsResult(info::tools()),
+        "tools/list" => ServerResult::ListToolsResult(info::tools(toolset)),
         "prompts/list" => ServerResult::ListPromptsResult(info::prompts()),
         "resources/list" => ServerResult::ListResourcesResult(info::resources()),
         "resources/templates/list" => {

@@ -5,6 +5,8 @@
 
 pub mod backup;
 pub mod consolidate;
+pub mod decay;
+pub mod feedback;
 pub mod forget;
 pub mod get;
 pub mod list;
@@ -13,6 +15,7 @@ pub mod meaning;
 pub mod recall;
 pub mod remember;
 pub mod restore;
+pub mod runs;
 pub mod scope;
 pub mod status;
 pub mod summary;

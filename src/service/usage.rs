@@ -74,11 +74,17 @@ impl Service {
     /// Notes that an agent used this memory, which reinforces it.
     pub(super) fn note_used(&self, caller: &Caller, memory: &Memory, how: Use, now: Timestamp) {
         if caller.agent().is_some() {
-            let mut current = memory.clone();
-            current.usage = self.usage.pending(memory.id, memory.usage);
-            let anchor = reinforced(self.strength(&current, now), how, now);
-            self.note(UsageNote { id: memory.id, at: now, recalls: 1, anchor: Some(anchor) });
+            self.reinforce(memory, how, 1, now);
         }
+    }
+
+    /// Notes a use that moves the strength of this memory; returns its strength after that.
+    pub(super) fn reinforce(&self, memory: &Memory, how: Use, recalls: u64, now: Timestamp) -> f64 {
+        let mut current = memory.clone();
+        current.usage = self.usage.pending(memory.id, memory.usage);
+        let anchor = reinforced(self.strength(&current, now), how, now);
+        self.note(UsageNote { id: memory.id, at: now, recalls, anchor: Some(anchor) });
+        anchor.value
     }
 
     /// Writes the gathered notes; returns how many.

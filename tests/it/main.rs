@@ -27,6 +27,7 @@ mod full;
 mod guard;
 mod hub;
 mod inspector;
+mod jobs;
 mod kill;
 mod lifecycle;
 mod llm;

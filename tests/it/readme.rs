@@ -25,7 +25,8 @@ fn the_readme_names_every_tool_and_every_command() {
             command.get_name()
         );
     }
-    let tools = recalld::mcp::offline_answer("tools/list", None).unwrap();
+    let tools =
+        recalld::mcp::offline_answer("tools/list", None, recalld::mcp::Toolset::Full).unwrap();
     for tool in tools["tools"].as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
         assert!(README.contains(&format!("| `{name}` |")), "{name}");

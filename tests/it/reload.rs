@@ -131,18 +131,6 @@ async fn usr1_writes_the_state_to_the_log_and_to_a_private_file() {
 }
 
 #[tokio::test]
-async fn usr2_says_that_there_is_nothing_to_run() {
-    let home = Home::new();
-    let daemon = home.serve().await;
-    daemon.signal(Signal::USR2);
-    eventually("the log line", async || {
-        home.log().contains("no maintenance job is configured yet").then_some(())
-    })
-    .await;
-    assert!(daemon.stop().await.success());
-}
-
-#[tokio::test]
 async fn quit_stops_at_once_and_loses_nothing() {
     let home = Home::new().expect_log("stopping at once");
     let mut daemon = home.serve().await;

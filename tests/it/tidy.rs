@@ -15,6 +15,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("embed", &["domain", "ports", "http"]),
     ("llm", &["domain", "ports", "http"]),
     ("service", &["domain", "ports"]),
+    ("jobs", &["domain", "ports", "service"]),
     ("mcp", &["domain", "ports", "service"]),
     ("bridge", &["domain", "mcp"]),
     ("cli", &["domain", "ports", "clock", "mcp"]),

@@ -1,6 +1,7 @@
 //! Tests of the configuration as its users see it: texts and variables in, settings or problems out.
 
 mod access;
+mod jobs;
 mod paths;
 mod problems;
 mod values;

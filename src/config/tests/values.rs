@@ -136,7 +136,7 @@ fn the_check_shows_what_is_in_force_and_where_it_stands() {
     let text = "[index]\ntext_commit_ms = 200\n[embed]\nmodel = \"seeded\"\n";
     let machine = Machine::with_file(text).set("RECALLD_STORE_CACHE_MB", "32");
     let loaded = machine.load();
-    let shown = render_check(&loaded);
+    let shown = render_check(&loaded, jiff::Timestamp::UNIX_EPOCH);
     let file = machine.file().display().to_string();
     for line in [
         format!("file    {file}"),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::Daemon;
-use crate::mcp::tools;
+use crate::mcp::{Toolset, tools};
 
 /// A value of each kind of property, in all the forms clients send it.
 fn forms(name: &str, kind: &str) -> Vec<Value> {
@@ -51,18 +51,31 @@ fn base(tool: &str, id: &str) -> Value {
         "memory_get" => json!({"ids": [id]}),
         "memory_update" => json!({"id": id, "tags": ["tea"], "importance": 0.5}),
         "memory_forget" => json!({"query": "tea", "namespace": "user", "dry_run": true}),
+        "memory_feedback" => json!({"ids": [id], "verdict": " Useful "}),
+        "maintenance_run" => json!({"job": "DECAY"}),
         _ => json!({}),
     }
 }
 
 /// Names something that is there, or is tried on its own below.
-const SKIPPED: &[&str] = &["id", "ids", "cursor", "supersedes", "confirm", "memories", "dry_run"];
+const SKIPPED: &[&str] = &[
+    "id",
+    "ids",
+    "cursor",
+    "supersedes",
+    "confirm",
+    "memories",
+    "dry_run",
+    "verdict",
+    "job",
+    "run",
+];
 
 #[tokio::test]
 async fn every_argument_of_every_tool_is_read_in_every_form() {
     let mut client = Daemon::new().legacy("x").await;
     let id = client.store("Anna drinks tea").await;
-    for tool in tools::all() {
+    for tool in tools::listed(Toolset::Full) {
         let properties = tool.input_schema["properties"].as_object().unwrap();
         for (name, schema) in properties {
             if SKIPPED.contains(&name.as_str()) {
@@ -139,7 +152,11 @@ async fn wrong_values_are_errors_that_name_the_argument_and_store_nothing() {
 async fn arguments_nobody_knows_are_ignored_and_named() {
     let mut client = Daemon::new().legacy("x").await;
     let id = client.store("Anna drinks tea").await;
-    for tool in tools::all() {
+    for tool in tools::listed(Toolset::Full) {
+        // Nothing has been run that could be undone.
+        if tool.name == "maintenance_undo" {
+            continue;
+        }
         let mut arguments = base(&tool.name, &id);
         arguments["verbosity"] = json!("high");
         arguments["nothing"] = json!(null);

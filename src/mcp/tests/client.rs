@@ -12,14 +12,16 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::fake::{FakeCandidates, FakeMeter, NOW, Trouble, service};
+use super::fake::{FakeCandidates, FakeMeter, NOW, OneJob, Trouble, service};
 use crate::clock::ManualClock;
 use crate::domain::identity::{Access, AgentName, ReadGrant};
 use crate::domain::namespace::{Namespace, NamespacePattern};
 use crate::mcp::connections::connection;
 use crate::mcp::hello::Uids;
 use crate::mcp::transport::Life;
-use crate::mcp::{AccessPolicy, Control, Mcp, McpSettings, ProcessReport, Reloaded, Shared};
+use crate::mcp::{
+    AccessPolicy, Control, Mcp, McpSettings, ProcessReport, Reloaded, Shared, Toolset,
+};
 
 pub(super) const MODERN: &str = "2026-07-28";
 
@@ -98,6 +100,8 @@ pub(super) fn mcp(
         clock: Arc::new(ManualClock::at(NOW.parse().unwrap())),
         meter,
         control: Arc::new(NoControl),
+        maintenance: Arc::new(OneJob),
+        toolset: Toolset::Full,
         state_dir: "/state".into(),
         settings: watch::channel(settings).1,
     }

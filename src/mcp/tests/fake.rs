@@ -14,13 +14,14 @@ use crate::domain::decay::DecayPolicy;
 use crate::domain::embedding::{SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
+use crate::domain::job::{JobName, JobState, Outcome, Run, RunId, Trigger};
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
 use crate::domain::search::{Attributes, TextCandidates, TextHit, TextQuery, VectorCandidates};
 use crate::domain::text::tokens::tokens;
 use crate::ports::{
-    ArmReport, Candidates, IndexError, IndexReport, Listing, Measured, Meter, ParityReport,
-    Rebuilds, Snapshot,
+    ArmReport, Asked, Candidates, IndexError, IndexReport, JobReport, Listing, Maintenance,
+    Measured, Meter, NotRun, ParityReport, Rebuilds, Snapshot,
 };
 use crate::service::backup::BackupPolicy;
 use crate::service::{Ports, Service, Settings};
@@ -150,6 +151,42 @@ impl Meter for FakeMeter {
 
     fn snapshot(&self) -> Vec<(String, u64)> {
         vec![("tool_errors".to_owned(), *self.n_tool_errors.lock().unwrap())]
+    }
+}
+
+/// One job, whose runs end at once; a dry one names a memory in its report.
+pub(super) struct OneJob;
+
+impl Maintenance for OneJob {
+    fn jobs(&self) -> Vec<JobReport> {
+        let state = JobState::new(JobName::Decay);
+        let schedule = Some("0 4 * * *".to_owned());
+        vec![JobReport { state, schedule, upcoming: Vec::new(), activity: None }]
+    }
+
+    fn run(
+        &self,
+        job: JobName,
+        trigger: Trigger,
+        is_dry_run: bool,
+    ) -> BoxFuture<'_, Result<Asked, NotRun>> {
+        let now = NOW.parse().unwrap();
+        let report = r#"{"n_memories":3,"tenths":[1,2],"ids":["somebody's"],"of":{"x":"y","n":1}}"#;
+        ready(Ok(Asked::Ended(Run {
+            id: RunId(7),
+            job,
+            trigger,
+            is_dry_run,
+            scheduled_at: None,
+            now,
+            started_at: now,
+            finished_at: Some(now),
+            outcome: Some(Outcome::Done),
+            n_changed: 0,
+            report: report.to_owned(),
+            undoes: None,
+            undone_by: None,
+        })))
     }
 }
 

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::client::{Daemon, MODERN};
 use crate::domain::budget::tokens_estimate;
-use crate::mcp::{info, offline_answer, tools};
+use crate::mcp::{Toolset, info, offline_answer, tools};
 
 fn definitions() -> Vec<Value> {
-    tools::all().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
+    tools::listed(Toolset::Full).iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
 }
 
 /// Every key of every object in a value.
@@ -57,7 +57,7 @@ fn schemas_hold_nothing_that_breaks_a_client() {
 
 #[test]
 fn all_definitions_together_cost_less_than_3000_tokens() {
-    let total = tokens_estimate(&serde_json::to_string(&info::tools()).unwrap());
+    let total = tokens_estimate(&serde_json::to_string(&info::tools(Toolset::Full)).unwrap());
     assert!(total < 3_000, "{total}");
 }
 
@@ -89,10 +89,13 @@ async fn the_bridge_alone_answers_as_the_daemon_does() {
             "clientInfo": {"name": "x", "version": "1"},
         });
         let live = legacy.initialize("x", version).await;
-        assert_eq!(live.get("result").cloned(), offline_answer("initialize", Some(&params)));
+        assert_eq!(
+            live.get("result").cloned(),
+            offline_answer("initialize", Some(&params), Toolset::Full)
+        );
         for method in methods {
             let live = legacy.request(method, json!({})).await;
-            let offline = offline_answer(method, Some(&json!({})));
+            let offline = offline_answer(method, Some(&json!({})), Toolset::Full);
             assert_eq!(live.get("result").cloned(), offline, "{version} {method}");
         }
     }
@@ -104,11 +107,22 @@ async fn the_bridge_alone_answers_as_the_daemon_does() {
             "io.modelcontextprotocol/clientCapabilities": {},
         });
         let live = modern.request(method, json!({})).await;
-        let offline = offline_answer(method, Some(&json!({"_meta": meta})));
+        let offline = offline_answer(method, Some(&json!({"_meta": meta})), Toolset::Full);
         assert_eq!(live.get("result").cloned(), offline, "{method}");
     }
-    assert_eq!(offline_answer("tools/call", Some(&json!({"name": "memory_status"}))), None);
-    assert_eq!(offline_answer("initialize", None), None);
+    for toolset in [Toolset::Small, Toolset::Full] {
+        let params = json!({"name": "memory_status"});
+        assert_eq!(offline_answer("tools/call", Some(&params), toolset), None);
+        assert_eq!(offline_answer("initialize", None, toolset), None);
+    }
+}
+
+#[test]
+fn the_small_set_is_the_beginning_of_the_full_one() {
+    let [small, full] = [Toolset::Small, Toolset::Full].map(tools::listed);
+    assert!((8..full.len()).contains(&small.len()), "{} of {}", small.len(), full.len());
+    assert_eq!(small, &full[..small.len()]);
+    assert!(small.iter().all(|tool| !tool.name.starts_with("maintenance_")));
 }
 
 #[tokio::test]

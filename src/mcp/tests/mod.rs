@@ -8,5 +8,6 @@ mod arguments;
 mod eras;
 mod limits;
 mod lists;
+mod maintenance;
 mod serving;
 mod wire;

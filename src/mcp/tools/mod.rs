@@ -2,10 +2,12 @@
 
 mod backup;
 mod export;
+mod feedback;
 mod forget;
 mod get;
 mod import;
 mod list;
+mod maintenance;
 mod reload;
 mod restore;
 mod search;
@@ -20,6 +22,7 @@ use std::sync::LazyLock;
 use jiff::tz::TimeZone;
 use rmcp::model::Tool;
 
+pub(super) use maintenance::job_facts;
 pub(super) use status::facts as status_facts;
 
 use super::Shared;
@@ -33,8 +36,19 @@ use crate::domain::identity::Caller;
 use crate::domain::memory::{Kind, Memory};
 use crate::service::{Service, ServiceError};
 
-/// Every tool, in the order clients see: those an agent needs most come first, and it never varies.
-pub(super) fn all() -> &'static [Tool] {
+/// Which tools agents are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Toolset {
+    /// Those that every agent needs.
+    #[default]
+    Small,
+    /// Every tool.
+    Full,
+}
+
+/// The tools of a set, in the order clients see: those an agent needs most come first, and it never
+/// varies.
+pub(super) fn listed(toolset: Toolset) -> &'static [Tool] {
     static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         vec![
             search::definition(),
@@ -42,22 +56,39 @@ pub(super) fn all() -> &'static [Tool] {
             get::definition(),
             update::definition(),
             forget::definition(),
+            feedback::definition(),
             list::definition(),
             status::definition(),
+            // From here on in the full set alone.
+            maintenance::run_definition(),
+            maintenance::undo_definition(),
         ]
     });
-    &TOOLS
+    let n_small = TOOLS.iter().position(|tool| tool.name == maintenance::RUN);
+    match toolset {
+        Toolset::Small => TOOLS.get(..n_small.unwrap_or_default()).unwrap_or_default(),
+        Toolset::Full => &TOOLS,
+    }
 }
 
 /// Whether there is a tool of this name for this caller.
-pub(super) fn is_for(name: &str, caller: &Caller) -> bool {
-    let is_listed = all().iter().any(|tool| tool.name == name);
-    is_listed || (for_the_person(name) && caller.is_owner())
+pub(super) fn is_for(name: &str, caller: &Caller, toolset: Toolset) -> bool {
+    let is_in = |toolset| listed(toolset).iter().any(|tool| tool.name == name);
+    is_in(toolset) || (caller.is_owner() && (for_the_person(name) || is_in(Toolset::Full)))
 }
 
 /// Tools that no list shows, since no agent can use them.
 fn for_the_person(name: &str) -> bool {
-    matches!(name, restore::NAME | backup::NAME | export::NAME | import::NAME | reload::NAME)
+    matches!(
+        name,
+        restore::NAME
+            | backup::NAME
+            | export::NAME
+            | import::NAME
+            | reload::NAME
+            | maintenance::LIST
+            | maintenance::REPORT
+    )
 }
 
 /// One call of a tool.
@@ -88,6 +119,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         get::NAME => get::run(call, arguments).await,
         update::NAME => update::run(call, arguments).await,
         forget::NAME => forget::run(call, arguments).await,
+        feedback::NAME => feedback::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
         export::NAME => export::run(call, arguments).await,
@@ -95,7 +127,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         backup::NAME => backup::run(call, arguments).await,
         reload::NAME => reload::run(call, arguments).await,
         status::NAME => status::run(call, arguments).await,
-        _ => return None,
+        _ => return maintenance::run(name, call, arguments).await,
     })
 }
 
@@ -104,7 +136,16 @@ pub(super) type Outcome = Result<Reply, ToolError>;
 
 /// Whether a call of this tool may be dropped half-way: it writes nothing.
 pub(super) fn is_reading(name: &str) -> bool {
-    matches!(name, search::NAME | get::NAME | list::NAME | status::NAME | export::NAME)
+    matches!(
+        name,
+        search::NAME
+            | get::NAME
+            | list::NAME
+            | status::NAME
+            | export::NAME
+            | maintenance::LIST
+            | maintenance::REPORT
+    )
 }
 
 fn kind_words() -> Vec<&'static str> {

@@ -9,7 +9,7 @@ use super::super::args::Arguments;
 use super::super::control::{ConfigReport, WatchdogReport};
 use super::super::reply::{Reply, put};
 use super::super::schema::{self, Conduct};
-use super::{Call, Outcome};
+use super::{Call, Outcome, job_facts};
 use crate::domain::identity::Caller;
 use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
@@ -83,6 +83,9 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
     if let Some(comparison) = &report.comparison {
         put(&mut facts, "parity", parity(comparison, caller));
     }
+    let jobs = shared.maintenance.jobs();
+    let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(job_facts(job))).collect();
+    put(&mut facts, "jobs", jobs);
     put(&mut facts, "n_connections", shared.connections.count());
     if caller.is_owner() {
         let counters: JsonObject =
