@@ -369,7 +369,8 @@ pub struct ImportArguments {
     /// Longest input, tokens
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
-    /// What it reads: latin or all
+    /// What it reads: all, or some of latin, han, kana, hangul, cyrillic, arabic, other, joined by
+    /// commas [default: what is known of it, else what its tokenizer shows]
     #[arg(long, value_name = "SCRIPTS")]
     pub languages: Option<String>,
 }

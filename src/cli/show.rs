@@ -63,11 +63,19 @@ pub(super) fn stored(answer: &Value, json: bool) {
     }
     for memory in items(answer, "memories") {
         let mut line = format!("{} {}", text(&memory["status"]), text(&memory["id"]));
-        for (name, words) in [("redacted", "redacted"), ("changed", "changed")] {
+        for (name, words) in [
+            ("redacted", "redacted"),
+            ("changed", "changed"),
+            ("ignored", "not applied (`recalld update` does it)"),
+        ] {
             let what: Vec<String> = items(memory, name).iter().map(text).collect();
             if !what.is_empty() {
                 line.push_str(&format!(", {words}: {}", what.join(", ")));
             }
+        }
+        if memory["supersedes"].is_string() {
+            let id = text(&memory["supersedes"]);
+            line.push_str(&format!(", supersedes {id}, the latest successor of the one named"));
         }
         if memory["embedded"] == json!(false) {
             line.push_str(" (found by words; its vector follows)");

@@ -10,7 +10,7 @@ use crate::domain::change::{
     Committed, Forget, Forgotten, NewMemory, Patch, Remember, Remembered, RequestKey, Revise,
     Revised,
 };
-use crate::domain::embedding::{Embedded, Languages, ModelIdentity, SpaceId};
+use crate::domain::embedding::{Embedded, ModelIdentity, Scripts, SpaceId};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::memory::{Kind, Memory, Metadata, Origin};
@@ -223,7 +223,7 @@ pub(super) fn model(name: &str) -> ModelIdentity {
         weights_hash: "w".to_owned(),
         tokenizer_hash: "t".to_owned(),
         text_template: "1".to_owned(),
-        languages: Languages::All,
+        scripts: Scripts::ALL,
     }
 }
 
