@@ -26,11 +26,11 @@ use recalld::clock::SystemClock;
 use recalld::domain::consolidation::{
     Density, Item, Maker, Policy, Said, centre, plan, suggest_eps,
 };
+use recalld::domain::embedding::ScriptShares;
 use recalld::domain::embedding::{Vector, dot};
 use recalld::domain::id::MemoryId;
 use recalld::domain::measure::{adjusted_rand_index, purity};
 use recalld::domain::memory::Kind;
-use recalld::domain::text::latin_share;
 use recalld::embed::{self, Choice, Queue, Surroundings};
 use recalld::index::clusters::DensityClusterer;
 use recalld::ports::{Clusterer as _, Embedder as _};
@@ -100,7 +100,7 @@ fn sets() -> Vec<PathBuf> {
 async fn read(file: &Path, model: &Queue) -> Option<Vec<Labelled>> {
     let text = fs::read_to_string(file).unwrap();
     let lines: Vec<Line> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let latin: f32 = lines.iter().map(|line| latin_share(&line.text)).sum();
+    let latin: f32 = lines.iter().map(|line| ScriptShares::of(&line.text).latin()).sum();
     if latin < 0.5 * lines.len() as f32 {
         return None;
     }

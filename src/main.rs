@@ -3,19 +3,19 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use recalld::cli::Arguments;
-
-/// Exit code for a wrong command line (`EX_USAGE` of `sysexits.h`).
-const EXIT_USAGE: u8 = 64;
+use recalld::cli::{self, Arguments, Fault};
 
 fn main() -> ExitCode {
     match Arguments::try_parse() {
         Ok(arguments) => recalld::app::run(&arguments),
+        Err(error) if error.use_stderr() && cli::wants_json(std::env::args_os()) => {
+            cli::fail(Fault::Usage, &error.render(), true)
+        }
         // Help and the version are such errors too, for standard output.
         Err(error) => {
             let is_wrong = error.use_stderr();
             drop(error.print());
-            if is_wrong { ExitCode::from(EXIT_USAGE) } else { ExitCode::SUCCESS }
+            if is_wrong { ExitCode::from(Fault::Usage.exit_code()) } else { ExitCode::SUCCESS }
         }
     }
 }

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::resolved;
 use super::serve::toolset;
 use crate::bridge::{self, BridgeSettings, Offline, StartSettings, UnitSettings};
-use crate::cli::Arguments;
+use crate::cli::{Arguments, Usage};
 use crate::config::Loaded;
 use crate::domain::identity::AgentName;
 use crate::mcp::{self, Toolset};
@@ -40,7 +40,10 @@ pub(super) fn connect(
     agent: Option<&str>,
     no_start: bool,
 ) -> anyhow::Result<ExitCode> {
-    let agent = agent.map(str::parse::<AgentName>).transpose().context("read `--agent`")?;
+    let agent = agent
+        .map(str::parse::<AgentName>)
+        .transpose()
+        .map_err(|error| Usage(format!("--agent: {error}")))?;
     let may_start = !no_start && std::env::var_os("RECALLD_NO_START").is_none();
     let settings = BridgeSettings {
         socket: socket(loaded),

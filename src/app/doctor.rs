@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use super::embedder::{RUNTIME_DIR, models_dir, places as runtime_places};
 use super::engine::{INDEX_DIR, backup_dir};
 use super::lost::LostStore;
-use crate::cli::doctor::{DataPlaces, Finding, Premises, ShippedUnit};
+use super::places::{check as check_places, lines};
+use crate::cli::doctor::{DataPlaces, Finding, MODEL_SETTING, Premises, ShippedUnit};
 use crate::cli::{self, Arguments};
 use crate::config::{self, Config, EmbedModel, Loaded, Origin, Problems, Sources};
-use crate::embed::{catalogue, files, runtime};
+use crate::embed::files::{self, FilesError};
+use crate::embed::{catalogue, runtime};
 use crate::store;
 
 /// The units that belong to this version.
@@ -47,9 +49,11 @@ pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {
 }
 
 fn premises(loaded: &Loaded, problems: Option<&Problems>) -> Premises {
-    let mut findings = match problems {
-        Some(problems) => vec![refused(problems)],
-        None => vec![configuration(loaded), model(loaded)],
+    let (mut findings, weights_hash) = if let Some(problems) = problems {
+        (vec![refused(problems)], None)
+    } else {
+        let (model, weights_hash) = model(loaded);
+        (vec![configuration(loaded), model], weights_hash)
     };
     findings.extend(lost(&loaded.state_dir.path, &loaded.config));
     Premises {
@@ -58,6 +62,7 @@ fn premises(loaded: &Loaded, problems: Option<&Problems>) -> Premises {
         sockets: loaded.socket_candidates.clone(),
         units: UNITS.to_vec(),
         memory_bytes: memory_bytes(loaded),
+        weights_hash,
     }
 }
 
@@ -75,7 +80,7 @@ fn premises_without(sources: &Sources, problems: Option<&Problems>) -> Premises 
         data: None,
         sockets: config::socket_candidates(socket.as_deref(), environment, None, None),
         units: UNITS.to_vec(),
-        memory_bytes: None,
+        ..Premises::default()
     }
 }
 
@@ -103,16 +108,21 @@ fn configuration(loaded: &Loaded) -> Finding {
     let is_set = |source: &&config::Source| source.place.origin != Origin::Default;
     let n_set = loaded.sources.iter().filter(is_set).count();
     let detail = format!("{file}, {n_set} of {} keys set", loaded.sources.len());
-    if loaded.warnings.is_empty() {
+    let mut remarks = loaded.warnings.clone();
+    if let Err(problems) = check_places(loaded) {
+        remarks.extend(lines(&problems));
+    }
+    if remarks.is_empty() {
         return Finding::ok(part, detail);
     }
-    let detail = format!("{detail}\n{}", loaded.warnings.join("\n"));
+    let detail = format!("{detail}\n{}", remarks.join("\n"));
     Finding::degraded(part, detail, "`recalld check-config` shows what is in force and why")
 }
 
-fn model(loaded: &Loaded) -> Finding {
-    let part = "model setting";
-    match &loaded.config.embed.model {
+/// The configured model, and the hash of its weights if it has files.
+fn model(loaded: &Loaded) -> (Finding, Option<String>) {
+    let part = MODEL_SETTING;
+    let finding = match &loaded.config.embed.model {
         EmbedModel::None => Finding::off(part, "`embed.model` is none: search is by words alone"),
         EmbedModel::Bundled => {
             Finding::ok(part, "bundled: it is part of this program and needs no download")
@@ -121,11 +131,12 @@ fn model(loaded: &Loaded) -> Finding {
             part,
             "endpoint: whether it answers is shown by the part `model` of `recalld status`",
         ),
-        EmbedModel::Installed(name) => installed(part, name, loaded),
+        EmbedModel::Installed(name) => return installed(part, name, loaded),
         EmbedModel::Seeded => {
             Finding::off(part, "seeded: vectors without meaning, for tests of scale")
         }
-    }
+    };
+    (finding, None)
 }
 
 /// Memory that the daemon needs with an installed model we know, bytes; the units are sized for the
@@ -140,26 +151,28 @@ fn memory_bytes(loaded: &Loaded) -> Option<u64> {
 const MEMORY_MB: u64 = 400;
 
 /// An installed model: its files, and the library that runs them.
-fn installed(part: &'static str, name: &str, loaded: &Loaded) -> Finding {
-    let model = match files::open(&models_dir(&loaded.state_dir.path), name) {
-        Ok(model) => model,
+fn installed(part: &'static str, name: &str, loaded: &Loaded) -> (Finding, Option<String>) {
+    let manifest = match files::glance(&models_dir(&loaded.state_dir.path), name) {
+        Ok(model) => model.manifest,
         Err(error) => {
-            return Finding::down(
-                part,
-                error.to_string(),
-                format!("run `recalld model use {name}`"),
-            );
+            let advice = if let FilesError::Damaged { remedy, .. } = &error {
+                format!("{remedy}, then start the daemon again")
+            } else {
+                format!("run `recalld model use {name}`")
+            };
+            return (Finding::down(part, error.to_string(), advice), None);
         }
     };
-    match runtime::open(&runtime_places(loaded)) {
+    let finding = match runtime::open(&runtime_places(loaded)) {
         Ok(runtime) => {
             let (version, path) = (runtime.version(), runtime.path.display());
-            let mb = model.manifest.n_bytes() / 1_000_000;
+            let mb = manifest.n_bytes() / 1_000_000;
             Finding::ok(part, format!("{name}, {mb} MB, on ONNX Runtime {version} ({path})"))
         }
         Err(error) => {
             let dir = loaded.state_dir.path.join(RUNTIME_DIR);
             Finding::down(part, error.to_string(), runtime::how_to_get(Some(&dir)))
         }
-    }
+    };
+    (finding, Some(manifest.weights_hash))
 }

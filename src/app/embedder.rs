@@ -91,6 +91,7 @@ fn endpoint(config: &EndpointConfig) -> Option<EndpointSettings> {
         query_prefix: config.query_prefix.clone(),
         document_prefix: config.document_prefix.clone(),
         tokens_max: config.tokens_max,
+        scripts: config.scripts,
         batch: config.batch,
         allow_private: config.allow_private.clone(),
     })

@@ -11,6 +11,7 @@ mod lost;
 mod models;
 mod notify;
 mod offline;
+mod places;
 mod process;
 mod reload;
 mod serve;
@@ -23,17 +24,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use rustix::fs::Mode;
 
 pub use engine::{Engine, EngineSettings};
 
-use crate::cli::{self, Arguments, Command, Door};
+use crate::cli::{self, Arguments, Command, Door, Fault, Usage};
 use crate::clock::SystemClock;
 use crate::config::{self, Config, Environment, Loaded, LogConfig, Problems, Sources};
 use crate::ports::Clock as _;
 use crate::telemetry::{self, FileSettings, Log, LogSettings, LogWorker};
-
-/// Exit code for a bad configuration (`EX_CONFIG` of `sysexits.h`).
-const EXIT_CONFIG: u8 = 78;
 
 /// Carries out a command line.
 pub fn run(arguments: &Arguments) -> ExitCode {
@@ -41,10 +40,12 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         return cli::completions(shell);
     }
     telemetry::log_panics();
+    // Whatever is made here is its owner's alone, also by libraries (indexes, fetched models).
+    rustix::process::umask(Mode::from_raw_mode(0o077));
     if let Command::Serve { .. } | Command::Model(_) = arguments.command
         && let Err(error) = embedder::leave_other_caches()
     {
-        return failed(error);
+        return failed(error, arguments.json);
     }
     if let Command::Verify { file } = &arguments.command {
         return offline::verify(file, arguments.json);
@@ -60,28 +61,18 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     }
     // The daemon loads for itself, when signals are listened to.
     if let Command::Serve { detach, start_empty } = arguments.command {
-        return serve::serve(sources, detach, start_empty).unwrap_or_else(failed);
+        let start = serve::Options { detach, start_empty, json: arguments.json };
+        return serve::serve(sources, start).unwrap_or_else(|error| failed(error, arguments.json));
     }
-    let loaded = match load(&arguments.command, &sources) {
+    let loaded = match load(arguments, &sources) {
         Ok(loaded) => loaded,
-        Err(problems) => {
-            cli::complain(&problems);
-            return ExitCode::from(EXIT_CONFIG);
-        }
+        Err(problems) => return cli::fail(Fault::Config, &problems, arguments.json),
     };
     let outcome = match &arguments.command {
         Command::Connect { agent, no_start } => start_log(&loaded)
             .and_then(|_log| connect::connect(arguments, &loaded, agent.as_deref(), *no_start)),
-        Command::CheckConfig => {
-            let now = SystemClock::new().now();
-            cli::say(&if arguments.json {
-                format!("{:#}", config::check_json(&loaded, now))
-            } else {
-                config::render_check(&loaded, now)
-            });
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Model(what) => models::run(what, &loaded, &sources, arguments.json),
+        Command::CheckConfig => Ok(check_config(&loaded, arguments.json)),
+        Command::Model(what) => models::run(what, &loaded, &sources, &door(arguments, &loaded)),
         Command::Restore { file } => Ok(offline::restore(&loaded, file, arguments.json)),
         Command::Serve { .. }
         | Command::Demo
@@ -91,6 +82,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Remember(_)
         | Command::Recall(_)
         | Command::Show { .. }
+        | Command::History { .. }
         | Command::List(_)
         | Command::Update(_)
         | Command::Forget(_)
@@ -103,24 +95,38 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &door(arguments, &loaded))),
     };
-    outcome.unwrap_or_else(failed)
+    outcome.unwrap_or_else(|error| failed(error, arguments.json))
+}
+
+fn check_config(loaded: &Loaded, json: bool) -> ExitCode {
+    if let Err(problems) = places::check(loaded) {
+        return cli::fail(Fault::Config, &problems, json);
+    }
+    let now = SystemClock::new().now();
+    cli::say(&if json {
+        format!("{:#}", config::check_json(loaded, now))
+    } else {
+        config::render_check(loaded, now)
+    });
+    ExitCode::SUCCESS
 }
 
 /// Everything that is configured. A client of the daemon goes on with less than a valid
 /// configuration, since the daemon it asks has one.
-fn load(command: &Command, sources: &Sources) -> Result<Loaded, Problems> {
+fn load(arguments: &Arguments, sources: &Sources) -> Result<Loaded, Problems> {
     if let Command::CheckConfig | Command::Reload | Command::Model(_) | Command::Restore { .. } =
-        command
+        arguments.command
     {
         return Config::load(sources);
     }
     let (loaded, problems) = Config::load_for_client(sources)?;
     if let Some(problems) = problems {
-        cli::complain(&format!(
+        let warning = format!(
             "warning: the configuration is not valid and no daemon starts with it ({}); \
              `recalld check-config` tells more",
             problems.in_one_line()
-        ));
+        );
+        cli::remark(&warning, arguments.json);
     }
     Ok(loaded)
 }
@@ -131,6 +137,7 @@ fn door(arguments: &Arguments, loaded: &Loaded) -> Door {
         sockets: loaded.socket_candidates.clone(),
         state_dir: loaded.named_state_dir().map(resolved),
         timeout: arguments.timeout,
+        json: arguments.json,
     }
 }
 
@@ -144,9 +151,10 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what a failed run hands over")]
-fn failed(error: anyhow::Error) -> ExitCode {
-    cli::complain(&told(&error));
-    ExitCode::FAILURE
+fn failed(error: anyhow::Error, json: bool) -> ExitCode {
+    let is_usage = error.downcast_ref::<Usage>().is_some();
+    let fault = if is_usage { Fault::Usage } else { Fault::Failed };
+    cli::fail(fault, &told(&error), json)
 }
 
 /// An error with its causes. Each is told once: most of our messages end with the cause they have.

@@ -11,10 +11,11 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use super::embedder::{models_dir, places};
-use crate::cli::{self, ImportArguments, ModelCommand};
-use crate::config::{self, Loaded, Sources};
+use crate::cli::{self, Door, ImportArguments, ModelCommand, Usage};
+use crate::config::{self, EmbedModel, Loaded, Sources};
+use crate::domain::embedding::Scripts;
 use crate::embed::catalogue::{self, Row};
-use crate::embed::files::{self, Import, Manifest};
+use crate::embed::files::{self, FilesError, Import, Manifest};
 use crate::embed::{bundled, runtime};
 
 /// Carries out a command.
@@ -22,10 +23,10 @@ pub(super) fn run(
     command: &ModelCommand,
     loaded: &Loaded,
     sources: &Sources,
-    json: bool,
+    door: &Door,
 ) -> anyhow::Result<ExitCode> {
     match command {
-        ModelCommand::List => list(loaded, json),
+        ModelCommand::List => list(loaded, door),
         ModelCommand::Use { name } => choose(name, loaded, sources)?,
         ModelCommand::Import(what) => import(what, loaded)?,
     }
@@ -38,27 +39,67 @@ struct Entry {
     state: &'static str,
     dimension: usize,
     languages: String,
+    scripts: Scripts,
     licence: String,
     download_mb: u64,
     memory_mb: Option<u32>,
 }
 
-fn list(loaded: &Loaded, json: bool) {
-    let in_use = loaded.config.embed.model.as_str();
+/// Which models have a part to play.
+struct Roles<'a> {
+    /// The one that configuration names: the next start takes it.
+    configured: &'a str,
+    /// The one that the running daemon has loaded, if one runs and has one.
+    in_use: Option<String>,
+    has_daemon: bool,
+}
+
+impl<'a> Roles<'a> {
+    fn find(loaded: &'a Loaded, door: &Door) -> Self {
+        let running = cli::running_model(door);
+        let has_daemon = running.is_some();
+        let bundled = |name: &String| *name == bundled::identity().name;
+        let in_use = running.flatten().map(|name| {
+            if bundled(&name) { EmbedModel::Bundled.as_str().to_owned() } else { name }
+        });
+        Self { configured: loaded.config.embed.model.as_str(), in_use, has_daemon }
+    }
+
+    fn is_in_use(&self, name: &str) -> bool {
+        self.in_use.as_deref() == Some(name)
+    }
+
+    /// What is said of a model beside its state.
+    fn of(&self, name: &str) -> &'static str {
+        match (name == self.configured, self.is_in_use(name)) {
+            (true, true) => ", configured, in use",
+            (true, false) => ", configured",
+            (false, true) => ", in use",
+            (false, false) => "",
+        }
+    }
+}
+
+fn list(loaded: &Loaded, door: &Door) {
+    let json = door.json;
+    let roles = Roles::find(loaded, door);
+    let Roles { configured, in_use, has_daemon } = &roles;
     let entries = entries(&files::list(&models_dir(loaded.state_dir.path.as_path())));
     if json {
-        let models: Vec<Value> = entries.iter().map(|entry| as_json(entry, in_use)).collect();
-        cli::say(&format!("{:#}", json!({ "models": models, "in_use": in_use })));
+        let models: Vec<Value> = entries.iter().map(|entry| as_json(entry, &roles)).collect();
+        let answer = json!({
+            "models": models, "configured": configured, "in_use": in_use, "daemon": has_daemon,
+        });
+        cli::say(&format!("{answer:#}"));
         return;
     }
     let mut table =
         cli::table(&["model", "state", "languages", "dimension", "size", "memory", "licence"]);
     for entry in &entries {
-        let used = if entry.name == in_use { " (in use)" } else { "" };
         let memory = entry.memory_mb.map_or(String::new(), |mb| format!("{mb} MB"));
         table.add_row([
             entry.name.clone(),
-            format!("{}{used}", entry.state),
+            format!("{}{}", entry.state, roles.of(&entry.name)),
             entry.languages.clone(),
             entry.dimension.to_string(),
             format!("{} MB", entry.download_mb),
@@ -67,19 +108,26 @@ fn list(loaded: &Loaded, json: bool) {
         ]);
     }
     cli::say(&table.to_string());
-    if entries.iter().all(|entry| entry.name != in_use) {
-        cli::say(&format!("in use: {in_use}"));
-    }
+    let in_use = match (has_daemon, in_use) {
+        (false, _) => "none (no daemon answers)",
+        (true, None) => "none (the daemon has loaded none)",
+        (true, Some(name)) => name,
+    };
+    cli::say(&format!("configured: {configured}; in use: {in_use}"));
     cli::say("`recalld model use NAME` fetches a model and chooses it");
 }
 
-fn as_json(entry: &Entry, in_use: &str) -> Value {
+fn as_json(entry: &Entry, roles: &Roles<'_>) -> Value {
+    let scripts: Vec<String> =
+        entry.scripts.iter().map(|script| script.to_string().to_lowercase()).collect();
     json!({
         "name": entry.name,
         "state": entry.state,
-        "in_use": entry.name == in_use,
+        "configured": entry.name == roles.configured,
+        "in_use": roles.is_in_use(&entry.name),
         "dimension": entry.dimension,
         "languages": entry.languages,
+        "scripts": scripts,
         "licence": entry.licence,
         "size_mb": entry.download_mb,
         "memory_mb": entry.memory_mb,
@@ -92,6 +140,7 @@ fn entries(installed: &[Manifest]) -> Vec<Entry> {
         state: "part of recalld",
         dimension: bundled::identity().dimension,
         languages: "English".to_owned(),
+        scripts: bundled::identity().scripts,
         licence: "Apache-2.0".to_owned(),
         download_mb: 0,
         memory_mb: None,
@@ -104,6 +153,7 @@ fn entries(installed: &[Manifest]) -> Vec<Entry> {
             state: if there.is_some() { "installed" } else { "to be fetched" },
             dimension: row.dimension,
             languages: row.languages_shown.to_owned(),
+            scripts: there.map_or(row.scripts, |manifest| manifest.scripts),
             licence: row.licence.to_owned(),
             download_mb: there.map_or(u64::from(hub.download_mb), megabytes),
             memory_mb: Some(hub.memory_mb),
@@ -114,7 +164,8 @@ fn entries(installed: &[Manifest]) -> Vec<Entry> {
         name: manifest.name.clone(),
         state: "installed",
         dimension: manifest.dimension,
-        languages: files::languages_word(manifest.languages).to_owned(),
+        languages: manifest.scripts.to_string(),
+        scripts: manifest.scripts,
         licence: String::new(),
         download_mb: megabytes(manifest),
         memory_mb: None,
@@ -163,7 +214,7 @@ fn install(name: &str, loaded: &Loaded) -> anyhow::Result<()> {
     let installed = if files::is_installed(&dir, name) {
         files::check(&dir, name, &places, n_threads)?
     } else {
-        let Some(row) = catalogue::named(name) else { bail!("{}", unknown(name)) };
+        let Some(row) = catalogue::named(name) else { bail!(Usage(unknown(name))) };
         // Before a long download: what it would be good for is there.
         runtime::open(&places)?;
         announce(row, &dir);
@@ -171,6 +222,14 @@ fn install(name: &str, loaded: &Loaded) -> anyhow::Result<()> {
     };
     cli::say(&format!("{name} is installed and works ({} numbers)", installed.dimension));
     Ok(())
+}
+
+/// Whose fault it is that a model cannot be installed.
+fn told(error: FilesError) -> anyhow::Error {
+    if matches!(error, FilesError::Name(_) | FilesError::Argument(_)) {
+        return Usage(error.to_string()).into();
+    }
+    error.into()
 }
 
 fn announce(row: &Row, dir: &Path) {
@@ -206,13 +265,15 @@ fn import(what: &ImportArguments, loaded: &Loaded) -> anyhow::Result<()> {
         languages: what.languages.clone(),
     };
     let dir = models_dir(&loaded.state_dir.path);
-    let installed = files::import(&dir, &import, &places(loaded), loaded.config.embed.threads)?;
+    let installed =
+        files::import(&dir, &import, &places(loaded), loaded.config.embed.threads).map_err(told)?;
     let Manifest { name, dimension, tokens_max, query_prefix, document_prefix, .. } = &installed;
     cli::say(&format!(
         "{name} is installed and works: {dimension} numbers, {tokens_max} tokens, {} pooling, before \
-         a query {query_prefix:?}, before a document {document_prefix:?}\nchoose it with `recalld \
-         model use {name}`",
-        installed.pooling.as_str()
+         a query {query_prefix:?}, before a document {document_prefix:?}, reads {}\nchoose it with \
+         `recalld model use {name}`",
+        installed.pooling.as_str(),
+        installed.scripts
     ));
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 
 use super::engine::INDEX_DIR;
-use crate::cli;
+use crate::cli::{self, Fault};
 use crate::clock::SystemClock;
 use crate::config::Loaded;
 use crate::domain::id::IdReference;
@@ -14,9 +14,6 @@ use crate::ports::{Backup, Clock as _};
 use crate::store::{
     Forgets, OpenError, RestoreError, Restored, StoreSettings, restore_backup, verify_backup,
 };
-
-/// Exit code for a wrong command line (`EX_USAGE` of `sysexits.h`).
-const EXIT_USAGE: u8 = 64;
 
 /// Proves a backup, which is not changed; says what is wrong with it.
 pub(super) fn verify(file: &Path, json: bool) -> ExitCode {
@@ -38,8 +35,8 @@ pub(super) fn verify(file: &Path, json: bool) -> ExitCode {
                 });
                 cli::say(&format!("{answer:#}"));
             }
-            cli::complain(&format!("{} is not sound: {reason}", file.display()));
-            ExitCode::FAILURE
+            let problem = format!("{} is not sound: {reason}", file.display());
+            cli::fail(Fault::Failed, &problem, json)
         }
     }
 }
@@ -49,10 +46,10 @@ pub(super) fn restore(loaded: &Loaded, file: &Path, json: bool) -> ExitCode {
     let is_id = file.to_str().is_some_and(|text| text.parse::<IdReference>().is_ok());
     if is_id && !file.exists() {
         let name = file.display();
-        cli::complain(&format!(
+        let problem = format!(
             "there is no file `{name}`; to bring back a forgotten memory say `recalld unforget {name}`"
-        ));
-        return ExitCode::from(EXIT_USAGE);
+        );
+        return cli::fail(Fault::Usage, &problem, json);
     }
     let settings = StoreSettings { cache_bytes: loaded.config.store.cache_bytes };
     let dir = &loaded.state_dir.path;
@@ -67,10 +64,7 @@ pub(super) fn restore(loaded: &Loaded, file: &Path, json: bool) -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        Err(error) => {
-            cli::complain(&explained(&error));
-            ExitCode::FAILURE
-        }
+        Err(error) => cli::fail(Fault::Failed, &explained(&error), json),
     }
 }
 

@@ -14,8 +14,9 @@ use super::engine::service_settings;
 use super::jobs;
 use super::log_settings;
 use super::notify::Notifier;
+use super::places::{self, lines};
 use super::serve::mcp_settings;
-use crate::config::{BackupConfig, Config, Loaded, LogConfig, Problems, Source, Sources};
+use crate::config::{BackupConfig, Config, Loaded, LogConfig, Source, Sources};
 use crate::jobs::Scheduler;
 use crate::mcp::{ConfigReport, McpSettings, Reloaded};
 use crate::ports::Clock;
@@ -199,8 +200,8 @@ impl Reloader {
 /// What the sources say now, and what of it takes effect. Changes nothing.
 fn read(sources: &Sources, old: &Config) -> Result<(Loaded, Config), Vec<String>> {
     let loaded = Config::load(sources).map_err(|problems| lines(&problems))?;
+    places::check(&loaded).map_err(|problems| lines(&problems))?;
     let config = in_force(old, &loaded.config);
-    log_settings(&config).check_file().map_err(|error| vec![format!("log.dir: {error}")])?;
     Ok((loaded, config))
 }
 
@@ -230,16 +231,6 @@ fn is_live(key: &str) -> bool {
 fn differing(old: &[Source], new: &[Source]) -> Vec<String> {
     let changed = old.iter().zip(new).filter(|(old, new)| old.value != new.value);
     changed.map(|(_, new)| new.key.clone()).collect()
-}
-
-/// Each problem on a line of its own: file, line, column, key, what was expected and found.
-fn lines(problems: &Problems) -> Vec<String> {
-    let line = |problem: &crate::config::Problem| {
-        let text = problem.to_string();
-        let parts: Vec<&str> = text.lines().map(str::trim).collect();
-        parts.join("; ")
-    };
-    problems.list().iter().map(line).collect()
 }
 
 fn tell(reloaded: &Reloaded) {

@@ -15,10 +15,13 @@ use super::background;
 use super::engine::{Engine, EngineSettings};
 use super::jobs;
 use super::notify::Notifier;
+use super::places;
 use super::process::{Process, dump};
 use super::reload::{Reach, Reloader};
 use super::signals::{Request, Signals, Stop};
 use super::watchdog::{Pulse, Watchdog};
+use crate::bridge;
+use crate::cli::{self, Fault};
 use crate::config::{Config, Loaded, Sources};
 use crate::domain::identity::{Access, AgentName};
 use crate::domain::job::Trigger;
@@ -26,7 +29,6 @@ use crate::jobs::Scheduler;
 use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket, Toolset};
 use crate::ports::Meter;
 use crate::telemetry::{Counters, Log};
-use crate::{bridge, cli};
 
 /// Time that calls in flight get to finish after a stop signal.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -44,11 +46,23 @@ const STATUS_EVERY_MIN: Duration = Duration::from_secs(1);
 /// Longest time between two status lines.
 const STATUS_EVERY_MAX: Duration = Duration::from_secs(30);
 
+/// How the daemon is started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Options {
+    /// Whether it leaves the session of its terminal.
+    pub(super) detach: bool,
+    /// Whether it may begin with an empty store where one was.
+    pub(super) start_empty: bool,
+    /// Whether failures are told as JSON.
+    pub(super) json: bool,
+}
+
 /// Runs the daemon until it is told to stop.
 ///
 /// # Errors
 /// If it cannot start (store, socket), or if the store failed while it ran.
-pub(super) fn serve(sources: Sources, detach: bool, start_empty: bool) -> anyhow::Result<ExitCode> {
+pub(super) fn serve(sources: Sources, options: Options) -> anyhow::Result<ExitCode> {
+    let Options { detach, start_empty, json } = options;
     // Fails only for a process that leads a group already: then it is detached enough.
     let detached = if detach { bridge::detach() } else { Ok(()) };
     // Taken before there is a second thread, since it changes the environment.
@@ -66,10 +80,9 @@ pub(super) fn serve(sources: Sources, detach: bool, start_empty: bool) -> anyhow
     let loaded = match Config::load(&sources) {
         Ok(loaded) => loaded,
         Err(problems) => {
-            cli::complain(&problems);
             let first = problems.list().first().map(ToString::to_string).unwrap_or_default();
             notifier.status(&format!("bad configuration: {first}"));
-            return Ok(ExitCode::from(super::EXIT_CONFIG));
+            return Ok(cli::fail(Fault::Config, &problems, json));
         }
     };
     let (log, worker) = super::install_log(&super::log_settings(&loaded.config))?;
@@ -79,6 +92,9 @@ pub(super) fn serve(sources: Sources, detach: bool, start_empty: bool) -> anyhow
     }
     for warning in &loaded.warnings {
         tracing::warn!(warning, "configuration");
+    }
+    for problem in places::endured(&loaded) {
+        tracing::warn!(warning = problem, "configuration");
     }
     let start = Start {
         sources,

@@ -71,6 +71,11 @@ pub enum Command {
         #[arg(long)]
         history: bool,
     },
+    /// Tell what happened to a memory: who changed what, when, in which run
+    History {
+        /// Id or handle; the whole id if it is gone
+        id: String,
+    },
     /// List memories by time, newest first
     List(ListArguments),
     /// Change a memory; the earlier version is kept
@@ -369,7 +374,8 @@ pub struct ImportArguments {
     /// Longest input, tokens
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
-    /// What it reads: latin or all
+    /// What it reads: all, or some of latin, han, kana, hangul, cyrillic, arabic, other, joined by
+    /// commas [default: what is known of it, else what its tokenizer shows]
     #[arg(long, value_name = "SCRIPTS")]
     pub languages: Option<String>,
 }

@@ -4,6 +4,7 @@
 //! them. With `--json` the structured answer is printed as it came.
 
 mod arguments;
+mod failure;
 mod jobs;
 mod output;
 mod requests;
@@ -23,10 +24,11 @@ mod trial;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use arguments::{Arguments, Command, ImportArguments, ModelCommand};
-pub use output::{complain, say, table};
+pub use failure::{Fault, Usage, fail, remark, wants_json};
+pub use output::{say, table};
 pub use session::Door;
 
 use session::CliError;
@@ -41,29 +43,37 @@ pub fn completions(shell: clap_complete::Shell) -> ExitCode {
 
 /// Carries out a command of a person against the daemon behind a door.
 pub fn run(arguments: &Arguments, door: &Door) -> ExitCode {
-    block_on(async {
+    block_on(arguments.json, async {
         match carry_out(arguments, door).await {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                complain(&error);
-                error.exit_code()
-            }
+            Err(error) => fail(error.fault(), &error, arguments.json),
         }
     })
 }
 
 /// Looks at every part and says what to do about it.
 pub fn examine(premises: &doctor::Premises, json: bool) -> ExitCode {
-    block_on(doctor::run(premises, json))
+    block_on(json, doctor::run(premises, json))
 }
 
-fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
-    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+/// The model that the running daemon has loaded, if one runs and has one.
+pub fn running_model(door: &Door) -> Option<Option<String>> {
+    let asked = async {
+        let connection = session::connect(door, true).await.ok()?;
+        let status = connection.call("memory_status", json!({})).await.ok()?;
+        Some(status.get("model").and_then(Value::as_str).map(str::to_owned))
+    };
+    runtime().ok()?.block_on(asked)
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+fn block_on(json: bool, work: impl Future<Output = ExitCode>) -> ExitCode {
+    match runtime() {
         Ok(runtime) => runtime.block_on(work),
-        Err(error) => {
-            complain(&format!("start the runtime: {error}"));
-            ExitCode::FAILURE
-        }
+        Err(error) => fail(Fault::Failed, &format!("start the runtime: {error}"), json),
     }
 }
 
@@ -93,9 +103,10 @@ async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
         Command::Reload => ("daemon_reload", requests::none(), show::reloaded),
         Command::Remember(what) => ("memory_store", requests::remember(what)?, show::stored),
         Command::Recall(what) => ("memory_search", requests::recall(what), show::found),
+        Command::History { id } => ("memory_history", requests::by_id(id), show::history),
         Command::List(what) => ("memory_list", requests::list(what), show::listed),
         Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
-        Command::Unforget { id } => ("memory_restore", requests::unforget(id), show::restored),
+        Command::Unforget { id } => ("memory_restore", requests::by_id(id), show::restored),
         Command::Export { file } => {
             return transfer::export(door, file.as_deref(), json).await;
         }

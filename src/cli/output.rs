@@ -13,9 +13,14 @@ pub fn say(text: &str) {
 }
 
 /// Prints what went wrong.
-pub fn complain(problem: &impl Display) {
+pub(super) fn complain(problem: &impl Display) {
     let problem = problem.to_string();
-    drop(writeln!(io::stderr().lock(), "recalld: {}", problem.trim_end()));
+    say_aside(&format!("recalld: {}", problem.trim_end()));
+}
+
+/// Prints a line beside the answer.
+pub(super) fn say_aside(line: &str) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
 }
 
 /// Whether there is somebody to answer a question.

@@ -102,8 +102,8 @@ pub(super) fn forget(what: &ForgetArguments) -> Result<ToolArguments, CliError> 
     Ok(request)
 }
 
-/// `unforget`
-pub(super) fn unforget(id: &str) -> ToolArguments {
+/// `unforget`, `history`
+pub(super) fn by_id(id: &str) -> ToolArguments {
     fields([("id", json!(id))])
 }
 

@@ -1,14 +1,14 @@
 //! One call of a person to the daemon.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::output::complain;
+use super::failure::{Fault, remark};
 use super::requests::ToolArguments;
+use crate::mcp::ARGUMENT_FAULT;
 use crate::mcp::client::{Client, ClientError, Hello};
 
 /// Longest wait of a person for an answer.
@@ -20,15 +20,10 @@ pub(super) const LONG_WAIT: Duration = Duration::from_hours(6);
 /// Time after which a person is told what a command waits for.
 const NOTICE_AFTER: Duration = Duration::from_secs(3);
 
-/// Exit code for a daemon that does not answer (`EX_UNAVAILABLE` of `sysexits.h`).
-const EXIT_UNAVAILABLE: u8 = 69;
-/// Exit code for a wrong command line (`EX_USAGE`).
-const EXIT_USAGE: u8 = 64;
-
 /// Why a command could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
-    /// The command line contradicts itself.
+    /// The command line contradicts itself, or the daemon cannot read an argument.
     #[error("{0}")]
     Usage(String),
     /// No daemon.
@@ -54,12 +49,12 @@ pub(super) enum CliError {
 }
 
 impl CliError {
-    /// The exit code that tells scripts what sort of failure this is.
-    pub(super) fn exit_code(&self) -> ExitCode {
+    /// What sort of failure this is.
+    pub(super) fn fault(&self) -> Fault {
         match self {
-            Self::Usage(_) => ExitCode::from(EXIT_USAGE),
-            Self::NoDaemon { .. } => ExitCode::from(EXIT_UNAVAILABLE),
-            Self::Client(_) | Self::Refused(_) | Self::Io(_) | Self::Data(_) => ExitCode::FAILURE,
+            Self::Usage(_) => Fault::Usage,
+            Self::NoDaemon { .. } => Fault::NoDaemon,
+            Self::Client(_) | Self::Refused(_) | Self::Io(_) | Self::Data(_) => Fault::Failed,
         }
     }
 }
@@ -73,6 +68,8 @@ pub struct Door {
     pub state_dir: Option<PathBuf>,
     /// Longest wait for an answer; `None`: as the call needs.
     pub timeout: Option<Duration>,
+    /// Whether a program reads what is said.
+    pub json: bool,
 }
 
 /// A connection of the person.
@@ -80,6 +77,7 @@ pub(super) struct Connection {
     client: Client,
     place: PathBuf,
     timeout: Option<Duration>,
+    json: bool,
     /// Whether a wait is told of: once a command.
     is_told: AtomicBool,
 }
@@ -113,11 +111,12 @@ impl Connection {
             return done;
         }
         if !self.is_told.swap(true, Ordering::Relaxed) {
-            complain(&format!(
+            let notice = format!(
                 "waiting for the daemon at {}, for at most {} s (`--timeout SECONDS`)",
                 self.place.display(),
                 wait.as_secs_f64()
-            ));
+            );
+            remark(&notice, self.json);
         }
         work.await
     }
@@ -133,6 +132,7 @@ pub(super) async fn connect(door: &Door, tells: bool) -> Result<Connection, CliE
                 client,
                 place: socket.clone(),
                 timeout: door.timeout,
+                json: door.json,
                 is_told: AtomicBool::new(!tells),
             };
             let wait = door.timeout.unwrap_or(WAIT);
@@ -170,7 +170,12 @@ async fn call_within(
 ) -> Result<Value, CliError> {
     let reply = client.call_tool(tool, arguments.into(), wait).await?;
     if reply.is_error {
-        return Err(CliError::Refused(reply.text));
+        let is_usage = reply.fault.as_deref() == Some(ARGUMENT_FAULT);
+        return Err(if is_usage {
+            CliError::Usage(reply.text)
+        } else {
+            CliError::Refused(reply.text)
+        });
     }
     Ok(reply.structured.unwrap_or_else(|| json!({})))
 }

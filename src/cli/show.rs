@@ -63,11 +63,19 @@ pub(super) fn stored(answer: &Value, json: bool) {
     }
     for memory in items(answer, "memories") {
         let mut line = format!("{} {}", text(&memory["status"]), text(&memory["id"]));
-        for (name, words) in [("redacted", "redacted"), ("changed", "changed")] {
+        for (name, words) in [
+            ("redacted", "redacted"),
+            ("changed", "changed"),
+            ("ignored", "not applied (`recalld update` does it)"),
+        ] {
             let what: Vec<String> = items(memory, name).iter().map(text).collect();
             if !what.is_empty() {
                 line.push_str(&format!(", {words}: {}", what.join(", ")));
             }
+        }
+        if memory["supersedes"].is_string() {
+            let id = text(&memory["supersedes"]);
+            line.push_str(&format!(", supersedes {id}, the latest successor of the one named"));
         }
         if memory["embedded"] == json!(false) {
             line.push_str(" (found by words; its vector follows)");
@@ -151,6 +159,33 @@ pub(super) fn whole(memories: &[Value], json: bool) {
     }
 }
 
+/// `history`
+pub(super) fn history(answer: &Value, json: bool) {
+    if as_json(answer, json) {
+        return;
+    }
+    if answer["is_there"] == json!(false) {
+        say("this memory is gone");
+    }
+    say(&changes(answer));
+    if answer["has_older"] == json!(true) {
+        say("older changes are not shown");
+    }
+    remarks(answer);
+}
+
+/// The entries of the change log in an answer.
+fn changes(answer: &Value) -> String {
+    let mut rows = table(&["when", "what", "by", "run", "version", "fields"]);
+    for change in items(answer, "changes") {
+        let fields: Vec<String> = items(change, "fields").iter().map(text).collect();
+        let [at, operation, actor, run, version] =
+            ["at", "operation", "actor", "run", "version"].map(|name| text(&change[name]));
+        rows.add_row([at, operation, actor, run, version, fields.join(", ")]);
+    }
+    rows.to_string()
+}
+
 /// `update`
 pub(super) fn updated(answer: &Value, json: bool) {
     if as_json(answer, json) {
@@ -188,6 +223,9 @@ pub(super) fn forgotten(answer: &Value, json: bool) {
         format!("deleted by {}", text(&answer["erase_by"]))
     };
     say(&format!("forgotten: {}, {until}", text(&answer["n_forgotten"])));
+    if let Some(n) = answer["n_withdrawn"].as_u64() {
+        say(&format!("made of it and gone for good: {n}"));
+    }
     let backups: Vec<String> = items(answer, "backups").iter().map(text).collect();
     if !backups.is_empty() {
         say(&format!("still in the backups: {}", backups.join(", ")));

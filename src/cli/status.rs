@@ -27,6 +27,7 @@ const TOLD_ELSEWHERE: &[&str] = &[
     "parts",
     "reembedding",
     "counters",
+    "weights_hash",
     "degraded",
     "warnings",
     "notes",

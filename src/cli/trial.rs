@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
 use super::session::{CliError, WAIT};
+use crate::domain::limits::SOCKET_PATH_BYTES_MAX;
 use crate::mcp::client::{Client, Hello};
 
 /// Directories of a data directory that hold installed models and the library that runs them.
@@ -19,15 +21,37 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Where a trial lives: data directory, socket, log.
 pub(super) struct Trial {
     dir: PathBuf,
+    socket: PathBuf,
+    /// Holds the socket where the path of the trial is too long for one.
+    _short: Option<TempDir>,
 }
+
+/// Where a directory is made whose path is short.
+const SHORT_PLACE: &str = "/tmp";
+/// Name of the socket.
+const SOCKET: &str = "recalld.sock";
 
 impl Trial {
     /// A trial in `dir`, which must exist, with this configuration file.
     ///
     /// # Errors
-    /// If the file cannot be written.
-    pub(super) fn new(dir: &Path, config: &str) -> io::Result<Self> {
-        let trial = Self { dir: dir.to_owned() };
+    /// If the file cannot be written, or there is no place for a socket.
+    pub(super) fn new(dir: &Path, config: &str) -> Result<Self, CliError> {
+        let mut socket = dir.join(SOCKET);
+        let mut short = None;
+        if socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
+            let made = tempfile::Builder::new().prefix("recalld-").tempdir_in(SHORT_PLACE);
+            let made = made.map_err(|error| {
+                CliError::Data(format!(
+                    "{} is too long for a socket (at most {SOCKET_PATH_BYTES_MAX} bytes; TMPDIR \
+                     names another place), and in {SHORT_PLACE} none can be made: {error}",
+                    socket.display()
+                ))
+            })?;
+            socket = made.path().join(SOCKET);
+            short = Some(made);
+        }
+        let trial = Self { dir: dir.to_owned(), socket, _short: short };
         std::fs::write(trial.config(), config)?;
         Ok(trial)
     }
@@ -54,8 +78,8 @@ impl Trial {
     }
 
     /// The socket.
-    pub(super) fn socket(&self) -> PathBuf {
-        self.dir.join("recalld.sock")
+    pub(super) fn socket(&self) -> &Path {
+        &self.socket
     }
 
     fn config(&self) -> PathBuf {
@@ -95,7 +119,7 @@ impl Trial {
             .stderr(log)
             .spawn()?;
         loop {
-            if let Ok(client) = Client::connect(&self.socket(), &Hello::owner()).await {
+            if let Ok(client) = Client::connect(self.socket(), &Hello::owner()).await {
                 client.initialize(WAIT).await?;
                 return Ok((child, client));
             }
@@ -118,4 +142,23 @@ pub(super) async fn stop(mut child: Child) -> io::Result<()> {
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
     }
     child.wait().await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_socket_has_a_short_path_wherever_the_trial_is() {
+        let temporary = tempfile::tempdir().unwrap();
+        let short = Trial::new(temporary.path(), "").unwrap();
+        assert!(short.socket().starts_with(temporary.path()), "{:?}", short.socket());
+        let dir = temporary.path().join("d".repeat(SOCKET_PATH_BYTES_MAX));
+        std::fs::create_dir(&dir).unwrap();
+        let long = Trial::new(&dir, "").unwrap();
+        std::os::unix::net::UnixListener::bind(long.socket()).unwrap();
+        let place = long.socket().parent().unwrap().to_owned();
+        drop(long);
+        assert!(!place.exists(), "it goes with the trial");
+    }
 }

@@ -8,6 +8,7 @@ use reqwest::Url;
 use super::problem::Problem;
 use super::reader::Reader;
 use crate::domain::address::Network;
+use crate::domain::embedding::Scripts;
 use crate::domain::limits::{EMBED_BATCH_MAX, EMBED_DIMENSION_MAX, EMBED_TOKENS_MAX};
 
 /// A model behind an OpenAI-compatible endpoint. What is `None` is left to the model.
@@ -29,6 +30,8 @@ pub struct EndpointConfig {
     pub document_prefix: Option<String>,
     /// Window of the model, tokens.
     pub tokens_max: Option<usize>,
+    /// What the model reads; `None`: what is known of it.
+    pub scripts: Option<Scripts>,
     /// Texts in one request.
     pub batch: usize,
     /// Addresses of the network around that may be used.
@@ -58,6 +61,12 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, is_used: bool) -> EndpointConfig
         tokens_max: none_if_zero(
             reader.count("embed.endpoint.max_tokens", &(0..=EMBED_TOKENS_MAX as u64)),
         ),
+        scripts: reader
+            .read("embed.endpoint.languages", LANGUAGES, |value| match value.as_str()? {
+                AUTO => Some(None),
+                words => words.parse().ok().map(Some),
+            })
+            .flatten(),
         batch: reader.count("embed.endpoint.batch", &(1..=EMBED_BATCH_MAX as u64)),
         allow_private: networks(reader, "embed.endpoint.allow_private"),
     };
@@ -69,6 +78,9 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, is_used: bool) -> EndpointConfig
     }
     config
 }
+
+const LANGUAGES: &str = "\"auto\", \"all\", or some of latin, han, kana, hangul, cyrillic, arabic, \
+                         other, joined by commas";
 
 /// What asks for an endpoint.
 const ASKED: (&str, &str) = ("embed.model", "embed.model = \"endpoint\"");

@@ -59,6 +59,12 @@ pub struct Source {
 }
 
 impl Loaded {
+    /// Where the value of a key stands.
+    pub fn place(&self, key: &str) -> Place {
+        let source = self.sources.iter().find(|source| source.key == key);
+        source.map_or_else(|| Place::of(Origin::Default), |source| source.place.clone())
+    }
+
     /// The data directory, if the caller named it (`--state-dir`, `RECALLD_STORE_DIR`): then no other
     /// one is meant.
     pub fn named_state_dir(&self) -> Option<&Path> {

@@ -108,7 +108,7 @@ pub struct Problem {
 
 impl Problem {
     /// A value that is not what its key asks for.
-    pub(super) fn value(
+    pub fn value(
         place: Place,
         key: impl Into<String>,
         expected: impl Into<String>,
@@ -148,7 +148,7 @@ pub struct Problems(Vec<Problem>);
 
 impl Problems {
     /// The problems, at least one, put in the order of layers and lines.
-    pub(super) fn new(mut problems: Vec<Problem>) -> Self {
+    pub fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| {
             let layer = match problem.place.origin {
                 Origin::Default => 0,

@@ -110,8 +110,10 @@ pub struct Remembered {
     pub status: StoreStatus,
     /// Whether its vectors are stored too.
     pub embedded: bool,
-    /// Names of the fields of the equal memory that changed (`tags`, `status`).
+    /// Names of the fields of the equal memory that changed (`tags`, `status`, `pinned`).
     pub changed: Vec<&'static str>,
+    /// The memory that it took the place of: the one it named, or that one's latest successor.
+    pub supersedes: Option<MemoryId>,
 }
 
 /// Fields to change; `None` leaves a field as it is.

@@ -5,19 +5,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::likeness::Likeness;
+pub use super::text::scripts::{Script, ScriptShares, Scripts};
 
 /// How a space is called inside one store. Vectors of two spaces are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpaceId(pub u32);
-
-/// What a model reads; the other scripts are left to the text arm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Languages {
-    /// Latin script only (the bundled English model).
-    Latin,
-    /// All of them.
-    All,
-}
 
 /// Everything that makes vectors comparable: two models are the same space only if all of it is
 /// equal. Equal dimensions prove nothing.
@@ -43,8 +35,8 @@ pub struct ModelIdentity {
     pub tokenizer_hash: String,
     /// Version of our layout of the embedded text and of its chunks.
     pub text_template: String,
-    /// What the model reads.
-    pub languages: Languages,
+    /// What the model reads; the other scripts are left to the text arm.
+    pub scripts: Scripts,
 }
 
 /// Whether an installed model can be called so: 1 to 64 of a-z, 0-9, `.`, `_` and `-`, not a point at

@@ -74,6 +74,10 @@ pub const HIT_TOKENS_OVERHEAD: usize = 60;
 pub const HIT_CHARS_MAX: usize = 600;
 /// Characters of a memory that a listing or a preview shows.
 pub const LISTED_CHARS_MAX: usize = 240;
+/// Entries of the change log that a memory which is read with its history shows, the newest.
+pub const CHANGES_SHOWN_MAX: usize = 20;
+/// Links of one sort that a memory shows.
+pub const LINKS_SHOWN_MAX: usize = 20;
 /// Ids that a receipt of forgetting names one by one.
 pub const FORGOTTEN_IDS_SHOWN_MAX: usize = 200;
 /// Hard cap of a tool result's text, bytes (about 6,000 to 8,000 tokens).
@@ -164,8 +168,9 @@ pub const HANDLE_MATCHES_MAX: usize = 32;
 /// Runs of jobs that are kept with what they changed, and can be undone; of more, the oldest go (two
 /// runs a day of five jobs make this about half a year).
 pub const RUNS_KEPT: u64 = 2_000;
-/// Most entries of the change log that are shown of one memory, the newest.
-pub const HISTORY_ENTRIES_MAX: usize = 200;
+/// Most entries of the change log that are shown of one memory, the newest (all of them fit into a
+/// result).
+pub const HISTORY_ENTRIES_MAX: usize = 100;
 /// Violations that a check of the store tells of.
 pub const VIOLATIONS_MAX: usize = 100;
 /// Rows that a backup writes in one transaction.

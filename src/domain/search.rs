@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::embedding::ScriptShares;
 use super::id::MemoryId;
 use super::namespace::Namespace;
 
@@ -30,8 +31,8 @@ pub struct Attributes {
     pub namespace: Namespace,
     /// Event time.
     pub event_time: Timestamp,
-    /// Share of its letters that are Latin, 0.0..=1.0, see [`super::text::latin_share`].
-    pub latin_share: f32,
+    /// How much of it is in which script.
+    pub scripts: ScriptShares,
 }
 
 /// A memory found by its words.

@@ -74,7 +74,7 @@ pub enum ImportOutcome {
     Same,
     /// Another memory has this id; it stays as it is.
     Different,
-    /// It was forgotten here, and stays forgotten.
+    /// It was forgotten here, or is made of what was, and stays forgotten.
     ForgottenHere,
     /// It is forgotten there and not here; it stays.
     RememberedHere,

@@ -4,7 +4,7 @@
 use pocket_encoder::Encoder;
 
 use super::{Model, ModelError};
-use crate::domain::embedding::{Languages, ModelIdentity};
+use crate::domain::embedding::{ModelIdentity, Scripts};
 
 /// What its vectors can be compared with; known without loading it.
 pub fn identity() -> ModelIdentity {
@@ -20,7 +20,7 @@ pub fn identity() -> ModelIdentity {
         weights_hash: info.revision,
         tokenizer_hash: format!("sha256:{}", info.tokenizer_sha256),
         text_template: super::text_template(),
-        languages: Languages::Latin,
+        scripts: Scripts::LATIN,
     }
 }
 

@@ -7,7 +7,7 @@
 
 use fastembed::EmbeddingModel;
 
-use crate::domain::embedding::Languages;
+use crate::domain::embedding::Scripts;
 
 /// How token vectors become the vector of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Row {
     /// Put before a document.
     pub document_prefix: &'static str,
     /// What it reads.
-    pub languages: Languages,
+    pub scripts: Scripts,
     /// The same for people.
     pub languages_shown: &'static str,
     /// Licence of the weights.
@@ -108,7 +108,7 @@ static ROWS: [Row; 14] = [
         pooling: Pooling::Mean,
         query_prefix: "query: ",
         document_prefix: "passage: ",
-        languages: Languages::All,
+        scripts: Scripts::ALL,
         languages_shown: "about 100",
         licence: "MIT",
     },
@@ -121,7 +121,7 @@ static ROWS: [Row; 14] = [
         pooling: Pooling::Mean,
         query_prefix: "",
         document_prefix: "",
-        languages: Languages::Latin,
+        scripts: Scripts::LATIN,
         languages_shown: "English",
         licence: "Apache-2.0",
     },
@@ -134,7 +134,7 @@ static ROWS: [Row; 14] = [
         pooling: Pooling::Cls,
         query_prefix: SEARCHING,
         document_prefix: "",
-        languages: Languages::Latin,
+        scripts: Scripts::LATIN,
         languages_shown: "English",
         licence: "MIT",
     },
@@ -147,7 +147,7 @@ static ROWS: [Row; 14] = [
         pooling: Pooling::Cls,
         query_prefix: "为这个句子生成表示以用于检索相关文章：",
         document_prefix: "",
-        languages: Languages::All,
+        scripts: Scripts::ALL,
         languages_shown: "Chinese",
         licence: "MIT",
     },
@@ -164,7 +164,7 @@ static ROWS: [Row; 14] = [
         pooling: Pooling::Mean,
         query_prefix: "",
         document_prefix: "",
-        languages: Languages::All,
+        scripts: Scripts::ALL,
         languages_shown: "about 50",
         licence: "Apache-2.0",
     },
@@ -181,7 +181,7 @@ static ROWS: [Row; 14] = [
         pooling: Pooling::Mean,
         query_prefix: "query: ",
         document_prefix: "passage: ",
-        languages: Languages::All,
+        scripts: Scripts::ALL,
         languages_shown: "about 100",
         licence: "MIT",
     },
@@ -194,7 +194,7 @@ static ROWS: [Row; 14] = [
         pooling: Pooling::Cls,
         query_prefix: "",
         document_prefix: "",
-        languages: Languages::All,
+        scripts: Scripts::ALL,
         languages_shown: "about 100",
         licence: "MIT",
     },
@@ -231,7 +231,7 @@ const fn served(
         pooling: Pooling::Mean,
         query_prefix: "",
         document_prefix: "",
-        languages: Languages::All,
+        scripts: Scripts::ALL,
         languages_shown: "many",
         licence: "see its provider",
     }
@@ -245,7 +245,7 @@ impl Row {
     }
 
     const fn latin(mut self, licence: &'static str) -> Self {
-        self.languages = Languages::Latin;
+        self.scripts = Scripts::LATIN;
         self.languages_shown = "English";
         self.licence = licence;
         self

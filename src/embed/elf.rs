@@ -41,6 +41,22 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// The version that a library gives its symbols, like `1.32.0` of `VERS_1.32.0`: what ONNX Runtime says
+/// of its own build names no release.
+pub(super) fn symbol_version(path: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    File::open(path).ok()?.take(NAMES_BYTES_MAX).read_to_end(&mut start).ok()?;
+    let at = start.windows(VERSION_MARK.len()).position(|bytes| bytes == VERSION_MARK)?;
+    let rest = start.get(at + VERSION_MARK.len()..)?.iter().copied();
+    let version: String =
+        rest.take_while(|byte| byte.is_ascii_digit() || *byte == b'.').map(char::from).collect();
+    (!version.is_empty()).then_some(version)
+}
+
+/// Begins the name of a version of symbols.
+const VERSION_MARK: &[u8] = b"VERS_";
+/// The names of symbols lie at the start of a library: at byte 25,000 of ONNX Runtime 1.32.
+const NAMES_BYTES_MAX: u64 = 1 << 20;
 const HEADER_BYTES: usize = 64;
 /// An entry of the program header table.
 const PART_BYTES: usize = 56;
@@ -89,6 +105,9 @@ mod tests {
             std::fs::write(&path, &other).unwrap();
             assert!(check(&path).unwrap_err().contains("no shared library"), "{at}");
         }
+        assert_eq!(symbol_version(&path), None);
+        std::fs::write(&path, b"\x7fELF\0OrtGetApiBase\0VERS_1.32.0\0more").unwrap();
+        assert_eq!(symbol_version(&path).as_deref(), Some("1.32.0"));
         assert!(check(&dir.path().join("missing")).is_err());
         assert!(check(dir.path()).is_err());
     }

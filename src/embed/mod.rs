@@ -20,6 +20,7 @@ mod elf;
 pub mod files;
 mod onnx;
 pub mod runtime;
+mod scripts;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -16,9 +16,10 @@ use super::catalogue::{Hub, Pooling};
 use super::files::{Installed, Layout};
 use super::queue::{Plan, Queue};
 use super::runtime::{self, Places, Runtime};
+use super::scripts::{self, Piece};
 use super::worker::{Loaded, Model, ModelError};
 use super::{files, text_template};
-use crate::domain::embedding::ModelIdentity;
+use crate::domain::embedding::{ModelIdentity, Scripts};
 use crate::domain::limits::{EMBED_BATCH_MAX, EMBED_BATCH_TOKENS};
 
 /// Starts an installed model.
@@ -32,14 +33,35 @@ pub(super) fn start(name: String, models_dir: PathBuf, places: Places, n_threads
 }
 
 /// Loads a model and learns what it gives.
+fn load(installed: &Installed, runtime: &Runtime, n_threads: usize) -> Result<Loaded, String> {
+    let manifest = &installed.manifest;
+    let mut model = open(installed, runtime, n_threads)?;
+    let first = model.embed(&[FIRST_TEXT]).map_err(|error| error.to_string())?;
+    let identity = ModelIdentity {
+        name: manifest.name.clone(),
+        dimension: first.first().map_or(0, Vec::len),
+        tokens_max: manifest.tokens_max,
+        pooling: format!("{}; L2 normalized", manifest.pooling.as_str()),
+        normalised: true,
+        query_prefix: manifest.query_prefix.clone(),
+        document_prefix: manifest.document_prefix.clone(),
+        weights_hash: manifest.weights_hash.clone(),
+        tokenizer_hash: manifest.tokenizer_hash.clone(),
+        text_template: text_template(),
+        scripts: manifest.scripts,
+    };
+    Ok(Loaded { identity, model: Box::new(model) })
+}
+
+/// Opens the files of a model.
 ///
 /// # Errors
-/// What its files or the runtime say.
-pub(super) fn load(
+/// What they or the runtime say.
+pub(super) fn open(
     installed: &Installed,
     runtime: &Runtime,
     n_threads: usize,
-) -> Result<Loaded, String> {
+) -> Result<Onnx, String> {
     let manifest = &installed.manifest;
     let inner = match &installed.layout {
         Layout::Hub(hub) => {
@@ -56,24 +78,8 @@ pub(super) fn load(
             TextEmbedding::try_new_from_user_defined(bytes(installed)?, options)
         }
     };
-    let mut model =
-        Onnx { inner: inner.map_err(|error| causes(&error))?, tokens_max: manifest.tokens_max };
-    let first = model.embed(&[FIRST_TEXT]).map_err(|error| error.to_string())?;
-    let dimension = first.first().map_or(0, Vec::len);
-    let identity = ModelIdentity {
-        name: manifest.name.clone(),
-        dimension,
-        tokens_max: manifest.tokens_max,
-        pooling: format!("{}; L2 normalized", manifest.pooling.as_str()),
-        normalised: true,
-        query_prefix: manifest.query_prefix.clone(),
-        document_prefix: manifest.document_prefix.clone(),
-        weights_hash: manifest.weights_hash.clone(),
-        tokenizer_hash: manifest.tokenizer_hash.clone(),
-        text_template: text_template(),
-        languages: manifest.languages,
-    };
-    Ok(Loaded { identity, model: Box::new(model) })
+    let inner = inner.map_err(|error| causes(&error))?;
+    Ok(Onnx { inner, tokens_max: manifest.tokens_max })
 }
 
 /// What is embedded first, to learn the dimension.
@@ -137,10 +143,41 @@ pub(super) fn causes(error: &fastembed::Error) -> String {
     words
 }
 
-struct Onnx {
+/// A model on ONNX Runtime.
+pub(super) struct Onnx {
     inner: TextEmbedding,
     tokens_max: usize,
 }
+
+impl Onnx {
+    /// The scripts that its tokenizer knows.
+    ///
+    /// # Errors
+    /// What the tokenizer says.
+    pub(super) fn scripts(&self) -> Result<Scripts, String> {
+        scripts::known(|text| {
+            let whole = self.inner.tokenizer.encode(text, false).map_err(|e| e.to_string())?;
+            // A window that is shorter than a sentence leaves the rest of it over.
+            let parts = std::iter::once(&whole).chain(whole.get_overflowing());
+            let pieces = parts.flat_map(|part| part.get_tokens().iter().zip(part.get_offsets()));
+            let mut n_counted = 0;
+            Ok(pieces
+                .map(|(token, (start, end))| {
+                    // Several bytes of one letter all say that they are the letter.
+                    let new = text.get((*start).max(n_counted)..*end).unwrap_or_default();
+                    n_counted = n_counted.max(*end);
+                    Piece {
+                        is_unknown: UNKNOWN.contains(&token.as_str()) || token.starts_with("<0x"),
+                        n_letters: new.chars().filter(|c| c.is_alphabetic()).count(),
+                    }
+                })
+                .collect())
+        })
+    }
+}
+
+/// What tokenizers call a piece that they do not have.
+const UNKNOWN: [&str; 2] = ["[UNK]", "<unk>"];
 
 impl Model for Onnx {
     /// A processor gains little from long batches, and a query waits for one.

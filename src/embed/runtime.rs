@@ -74,11 +74,9 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// What the library says of itself.
+    /// Its release, like `1.32.0`.
     pub fn version(&self) -> String {
-        let info = ort::info();
-        let version = info.split("git-branch=").nth(1).and_then(|rest| rest.split(',').next());
-        version.unwrap_or(info).trim_start_matches("rel-").to_owned()
+        elf::symbol_version(&self.path).unwrap_or_else(|| "of an unknown version".to_owned())
     }
 }
 

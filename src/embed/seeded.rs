@@ -4,7 +4,7 @@
 //! It knows nothing of meaning: figures of recall never use it.
 
 use super::{Model, ModelError};
-use crate::domain::embedding::{Languages, ModelIdentity};
+use crate::domain::embedding::{ModelIdentity, Scripts};
 use crate::domain::limits::EMBED_BATCH_MAX;
 use crate::domain::text::tokens::tokens;
 
@@ -26,7 +26,7 @@ pub fn identity(seed: u64) -> ModelIdentity {
         weights_hash: format!("seed:{seed}"),
         tokenizer_hash: format!("tokens:{}", crate::domain::text::TOKENS_VERSION),
         text_template: super::text_template(),
-        languages: Languages::All,
+        scripts: Scripts::ALL,
     }
 }
 

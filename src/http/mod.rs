@@ -10,3 +10,11 @@ mod secret;
 
 pub use breaker::Breaker;
 pub use client::{Client, Fault, FaultKind, Place, complaint};
+
+/// Whether a file holds a key that may be used.
+///
+/// # Errors
+/// Why not.
+pub fn check_key(file: &std::path::Path) -> Result<(), String> {
+    secret::read(file).map(drop)
+}

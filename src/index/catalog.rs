@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::domain::embedding::ScriptShares;
 use crate::domain::filter::{Filter, TagMatch};
 use crate::domain::id::MemoryId;
 use crate::domain::memory::{Kind, Memory, Status};
 use crate::domain::namespace::Namespace;
 use crate::domain::search::Attributes;
-use crate::domain::text::latin_share;
 
 /// Place of a memory in the catalog; used again after a removal.
 pub(crate) type Slot = u32;
@@ -33,7 +33,7 @@ pub(crate) struct Entry {
     status: Status,
     event_time: jiff::Timestamp,
     importance: f64,
-    latin_share: f32,
+    scripts: ScriptShares,
     session: Option<u64>,
     agent: Option<u64>,
     tags: Box<[u64]>,
@@ -117,7 +117,7 @@ impl Catalog {
         Some(Attributes {
             namespace: self.namespaces.get(entry.namespace as usize)?.clone(),
             event_time: entry.event_time,
-            latin_share: entry.latin_share,
+            scripts: entry.scripts,
         })
     }
 
@@ -195,6 +195,11 @@ impl Catalog {
 }
 
 impl Entry {
+    /// Whether its vectors are kept in RAM: those of archived memories are not.
+    pub(crate) fn is_hot(&self) -> bool {
+        self.status != Status::Archived
+    }
+
     fn of(memory: &Memory, namespace: NamespaceSlot) -> Self {
         Self {
             id: memory.id,
@@ -204,7 +209,7 @@ impl Entry {
             status: memory.status,
             event_time: memory.event_time(),
             importance: memory.importance,
-            latin_share: latin_share(&memory.content),
+            scripts: ScriptShares::of(&memory.content),
             session: memory.session.as_ref().map(hash_of),
             agent: memory.agent.as_ref().map(hash_of),
             tags: memory.tags.iter().map(hash_of).collect(),

@@ -1,5 +1,6 @@
 //! The indexes on a real store: loading, commits meanwhile, restarts, the parity check.
 
+mod archived;
 mod damaged;
 mod interrupted;
 
@@ -17,7 +18,7 @@ use super::fixtures::{Seeded, memory};
 use super::{EmbeddedIndex, IndexSettings};
 use crate::clock::{ManualClock, SeededIds};
 use crate::domain::change::{Forget, NewMemory, Patch, Remember, Revise, VectorsFor};
-use crate::domain::embedding::{Embedded, Languages, ModelIdentity, SpaceId, Vector};
+use crate::domain::embedding::{Embedded, ModelIdentity, Scripts, SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
@@ -204,7 +205,7 @@ fn model(name: &str) -> ModelIdentity {
         weights_hash: String::new(),
         tokenizer_hash: String::new(),
         text_template: String::new(),
-        languages: Languages::All,
+        scripts: Scripts::ALL,
     }
 }
 

@@ -23,6 +23,9 @@ use uuid::Uuid;
 
 use crate::domain::limits::{CALLS_PER_CONNECTION_MAX, LINE_BYTES_MAX};
 
+/// Where a failed tool says whose fault it is.
+const FAULT_POINTER: &str = "/_meta/recalld~1fault";
+
 /// The protocol version that [`Client::initialize`] asks for.
 pub const PROTOCOL_VERSION: &str = "2025-11-25";
 
@@ -124,6 +127,8 @@ pub enum ClientError {
 pub struct ToolReply {
     /// Whether the tool failed; then the text says why.
     pub is_error: bool,
+    /// Whose fault that is, as far as the daemon says ([`super::ARGUMENT_FAULT`]).
+    pub fault: Option<String>,
     /// Its text blocks, joined by newlines.
     pub text: String,
     /// The same facts as JSON, if it gave them.
@@ -222,6 +227,7 @@ impl Client {
             .join("\n");
         Ok(ToolReply {
             is_error: result.get("isError").and_then(Value::as_bool).unwrap_or(false),
+            fault: result.pointer(FAULT_POINTER).and_then(Value::as_str).map(str::to_owned),
             text,
             structured: result.get_mut("structuredContent").map(Value::take),
         })

@@ -3,7 +3,7 @@
 //! What a model can put right is a tool result with `isError` (SEP-1303); what only a client or an
 //! operator can is a JSON-RPC error.
 
-use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData, MetaObject};
 
 use super::args::InvalidArgument;
 use super::hello::Refused;
@@ -12,6 +12,10 @@ use crate::service::ServiceError;
 
 /// The peer may not do this (free for servers: the protocol's own codes end at -32020).
 const FORBIDDEN: ErrorCode = ErrorCode(-32_001);
+/// Where a failed call says whose fault it is.
+const FAULT_KEY: &str = "recalld/fault";
+/// What stands there if an argument is wrong.
+pub const ARGUMENT_FAULT: &str = "argument";
 
 /// Why a tool has no result.
 #[derive(Debug, thiserror::Error)]
@@ -50,9 +54,21 @@ impl ToolError {
         }
     }
 
-    /// The result of the tool: the text alone, since clients refuse errors with structure.
+    /// Whether an argument is wrong, whatever the store holds.
+    fn is_argument(&self) -> bool {
+        matches!(self, Self::Argument(_) | Self::Service(ServiceError::Invalid { .. }))
+    }
+
+    /// The result of the tool: the text alone, since clients refuse errors with structure. Our own
+    /// client reads in `_meta` whether an argument is wrong.
     pub(super) fn into_result(self) -> CallToolResult {
-        CallToolResult::error(vec![ContentBlock::text(self.to_string())])
+        let mut result = CallToolResult::error(vec![ContentBlock::text(self.to_string())]);
+        if self.is_argument() {
+            let mut meta = MetaObject::new();
+            meta.0.insert(FAULT_KEY.to_owned(), ARGUMENT_FAULT.into());
+            result.meta = Some(meta);
+        }
+        result
     }
 }
 

@@ -8,7 +8,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
 
 use crate::domain::budget::tokens_estimate;
-use crate::domain::limits::RESULT_BYTES_MAX;
+use crate::domain::limits::{LINKS_SHOWN_MAX, RESULT_BYTES_MAX};
 use crate::domain::memory::{Memory, Origin, Status};
 
 /// Says in the structure what the marks say in the text.
@@ -196,6 +196,15 @@ impl<'a> Shown<'a> {
         put(facts, "version", memory.version);
         put(facts, "updated_at", memory.updated_at.to_string());
         put(facts, "supersedes", memory.supersedes.map(|id| id.to_string()));
+        for (name, links) in
+            [("derived_from", &memory.derived_from), ("contradicts", &memory.contradicts)]
+        {
+            let shown = links.iter().take(LINKS_SHOWN_MAX).map(ToString::to_string);
+            put(facts, name, shown.collect::<Vec<_>>());
+            let n_more = links.len().saturating_sub(LINKS_SHOWN_MAX);
+            put(facts, &format!("n_more_{name}"), Some(n_more).filter(|n| *n > 0));
+        }
+        put(facts, "consolidated_into", memory.consolidated_into.map(|id| id.to_string()));
         put(facts, "recalls", memory.usage.recalls);
         let last = memory.usage.last_recalled_at;
         put(facts, "last_recalled_at", last.map(|time| time.to_string()));

@@ -1,9 +1,10 @@
 //! Reading memories by id. Reading one is using it: it reinforces.
 
 use super::{Service, ServiceError};
+use crate::domain::change::LogEntry;
 use crate::domain::decay::Use;
 use crate::domain::identity::Caller;
-use crate::domain::limits::GET_IDS_MAX;
+use crate::domain::limits::{CHANGES_SHOWN_MAX, GET_IDS_MAX};
 use crate::domain::memory::Memory;
 
 /// Which memories to read.
@@ -11,7 +12,7 @@ use crate::domain::memory::Memory;
 pub struct GetRequest {
     /// Ids or handles.
     pub references: Vec<String>,
-    /// Earlier versions too.
+    /// Earlier versions too, and of one memory alone the newest entries of the change log.
     pub history: bool,
     /// Whether this counts as use (a resource read does not).
     pub reinforces: bool,
@@ -35,6 +36,8 @@ pub struct Got {
     pub strength: f64,
     /// Earlier versions, oldest first, if they were asked for.
     pub history: Vec<Memory>,
+    /// Its newest log entries, oldest first, if its history alone was asked for.
+    pub changes: Vec<LogEntry>,
 }
 
 impl Service {
@@ -57,16 +60,18 @@ impl Service {
         for reference in request.references {
             match self.find(caller, &snapshot, "ids", &reference).await {
                 Ok(memory) => {
-                    let history = if request.history {
-                        snapshot.history(memory.id).await?
-                    } else {
-                        Vec::new()
-                    };
+                    let (mut history, mut changes) = (Vec::new(), Vec::new());
+                    if request.history {
+                        history = snapshot.history(memory.id).await?;
+                    }
+                    if request.history && n_asked == 1 {
+                        changes = snapshot.log_of(memory.id, CHANGES_SHOWN_MAX).await?;
+                    }
                     if request.reinforces {
                         self.note_used(caller, &memory, Use::Read, now);
                     }
                     let strength = self.strength(&memory, now);
-                    answer.memories.push(Got { memory, strength, history });
+                    answer.memories.push(Got { memory, strength, history, changes });
                 }
                 Err(ServiceError::NotFound { reference }) => answer.missing.push(reference),
                 Err(other) => return Err(other),

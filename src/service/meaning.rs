@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::Service;
 use crate::domain::embedding::{
-    Languages, ModelIdentity, PROBES, Space, SpaceId, SpaceNote, Vector,
+    ModelIdentity, PROBES, Script, Scripts, Space, SpaceId, SpaceNote, Vector,
 };
 use crate::domain::likeness::{Likeness, PAIRS, Pair, PairVectors};
 use crate::domain::ranking::Reader;
@@ -86,7 +86,7 @@ impl OpenSpace {
 
     /// What ranking must know of the model.
     pub(super) fn reader(&self) -> Reader {
-        Reader { languages: self.model.languages, likeness: self.likeness }
+        Reader { scripts: self.model.scripts, likeness: self.likeness }
     }
 }
 
@@ -178,7 +178,7 @@ impl Service {
         let space = spaces.into_iter().find(|space| space.id == id).ok_or_else(gone)?;
         let likeness = match space.likeness {
             Some(likeness) => likeness,
-            None => self.measured(embedder, id, space.model.languages).await?,
+            None => self.measured(embedder, id, space.model.scripts).await?,
         };
         Ok(Arc::new(self.open(space, likeness)))
     }
@@ -201,13 +201,14 @@ impl Service {
         &self,
         embedder: &dyn Embedder,
         id: SpaceId,
-        languages: Languages,
+        scripts: Scripts,
     ) -> Result<Likeness, OpenSpaceError> {
         let (english, chinese): (Vec<Pair>, Vec<Pair>) = PAIRS.into_iter().unzip();
         let english = pair_vectors(embedder, &english).await?;
-        let chinese = match languages {
-            Languages::Latin => None,
-            Languages::All => Some(pair_vectors(embedder, &chinese).await?),
+        let chinese = if scripts.contains(Script::Han) {
+            Some(pair_vectors(embedder, &chinese).await?)
+        } else {
+            None
         };
         let Some(likeness) = Likeness::of(&english, chinese.as_ref()) else {
             return Ok(Likeness::REFERENCE);

@@ -9,6 +9,7 @@ pub mod decay;
 pub mod feedback;
 pub mod forget;
 pub mod get;
+pub mod history;
 pub mod list;
 pub mod maintain;
 pub mod meaning;

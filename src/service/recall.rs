@@ -13,7 +13,7 @@ use super::scope::Scope;
 use super::{Service, ServiceError, Settings, cursor};
 use crate::domain::budget::tokens_estimate;
 use crate::domain::chunk::chunks;
-use crate::domain::embedding::{Languages, SpaceId, Vector};
+use crate::domain::embedding::{SpaceId, Vector};
 use crate::domain::excerpt::excerpt;
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
@@ -118,8 +118,8 @@ impl Service {
         let space = self.space_in_time().await;
         let space = space.as_deref();
         let reader = space.map_or_else(Reader::default, OpenSpace::reader);
-        let latin_min = settings.ranking.question_latin_min;
-        let meaning = self.query_vector(space, (query, &question), latin_min, deadline);
+        let least = settings.ranking.question_readable_min;
+        let meaning = self.query_vector(space, (query, &question), least, deadline);
         let found = self.candidates(&snapshot, &question, &filter, meaning, deadline).await?;
         let zone = request.zone.as_ref().unwrap_or(&settings.zone);
         let mut fused = fuse(
@@ -207,7 +207,7 @@ impl Service {
         &self,
         space: Option<&OpenSpace>,
         (query, question): (&str, &Question),
-        latin_min: f32,
+        readable_min: f32,
         deadline: Instant,
     ) -> Result<(SpaceId, Vector), String> {
         let embedder = self.embedder.as_ref().ok_or("no embedding model is configured")?;
@@ -218,8 +218,11 @@ impl Service {
         if let Some(pass) = self.reembedding() {
             return Err(format!("{pass}; until then search is by words"));
         }
-        if space.model.languages == Languages::Latin && question.latin_share < latin_min {
-            return Err("the model reads Latin script only; this was searched by words".to_owned());
+        if !space.reader().reads(&question.scripts, readable_min) {
+            return Err(format!(
+                "the model reads {} script only; this was searched by words",
+                space.model.scripts
+            ));
         }
         match timeout_at(deadline, embedder.embed_query(spoken(query).into())).await {
             Ok(Ok(vector)) => Ok((space.id, vector)),

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::redaction::Redactor;
 use super::{Service, ServiceError};
-use crate::domain::change::{NewMemory, Remember, RequestKey, StoreStatus};
+use crate::domain::change::{NewMemory, Remember, Remembered, RequestKey, StoreStatus};
 use crate::domain::decay::initial_importance;
 use crate::domain::embedding::Embedded;
 use crate::domain::id::MemoryId;
@@ -16,7 +16,7 @@ use crate::domain::limits::{
     CONTENT_BYTES_MAX, METADATA_BYTES_MAX, METADATA_KEYS_MAX, SESSION_BYTES_MAX, STORE_BATCH_MAX,
     TAG_BYTES_MAX, TAGS_MAX,
 };
-use crate::domain::memory::{Kind, Metadata, Origin};
+use crate::domain::memory::{Kind, Memory, Metadata, Origin};
 use crate::domain::namespace::Namespace;
 use crate::domain::redaction::redact;
 use crate::ports::{Measured, Snapshot};
@@ -68,6 +68,34 @@ pub struct Kept {
     pub redacted: Vec<&'static str>,
     /// Fields of the equal memory that changed.
     pub changed: Vec<&'static str>,
+    /// Fields that were asked for and that the equal memory has otherwise: an update changes them.
+    pub ignored: Vec<&'static str>,
+    /// The memory that it took the place of, where that is not the one that was named but its latest
+    /// successor.
+    pub supersedes_instead: Option<MemoryId>,
+}
+
+/// What a draft asks for that an equal memory may have otherwise.
+struct Asked {
+    kind: Option<Kind>,
+    importance: Option<f64>,
+    tags: Vec<String>,
+    metadata: Metadata,
+    supersedes: Option<MemoryId>,
+}
+
+impl Asked {
+    fn missing_in(&self, memory: &Memory) -> Vec<&'static str> {
+        let differs = |asked: f64| (asked - memory.importance).abs() > f64::EPSILON;
+        let has = |(key, value): (&String, &String)| memory.metadata.get(key) == Some(value);
+        let fields = [
+            ("kind", self.kind.is_some_and(|kind| kind != memory.kind)),
+            ("importance", self.importance.is_some_and(differs)),
+            ("tags", self.tags.iter().any(|tag| !memory.tags.contains(tag))),
+            ("metadata", !self.metadata.iter().all(has)),
+        ];
+        fields.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
+    }
 }
 
 impl Service {
@@ -90,7 +118,9 @@ impl Service {
         let snapshot = self.store.snapshot().await?;
         let mut memories = Vec::with_capacity(drafts.len());
         let mut redacted = Vec::with_capacity(drafts.len());
+        let mut asked = Vec::with_capacity(drafts.len());
         for draft in drafts {
+            let (kind, importance) = (draft.kind, draft.importance);
             let accepted = self.accept(caller, &snapshot, draft, now).await;
             // A call that is sent again may name a memory that is gone by now.
             if let (Err(ServiceError::NotFound { .. }), Some(request)) = (&accepted, &request)
@@ -99,6 +129,13 @@ impl Service {
                 return Ok(first);
             }
             let (memory, found) = accepted?;
+            asked.push(Asked {
+                kind,
+                importance,
+                tags: memory.tags.clone(),
+                metadata: memory.metadata.clone(),
+                supersedes: memory.supersedes,
+            });
             memories.push(memory);
             redacted.push(found);
         }
@@ -114,17 +151,20 @@ impl Service {
         if remembered.iter().any(|one| !one.embedded) {
             self.backlog.notify_one();
         }
+        let ignored = self.ignored(&asked, &remembered).await?;
         let memories: Vec<Kept> = remembered
             .into_iter()
-            .zip(namespaces)
-            .zip(redacted)
-            .map(|((one, namespace), redacted)| Kept {
+            .zip(namespaces.into_iter().zip(redacted))
+            .zip(asked.iter().zip(ignored))
+            .map(|((one, (namespace, redacted)), (asked, ignored))| Kept {
                 id: one.id,
                 namespace,
                 status: one.status,
                 embedded: one.embedded,
                 redacted,
                 changed: one.changed,
+                ignored,
+                supersedes_instead: one.supersedes.filter(|old| asked.supersedes != Some(*old)),
             })
             .collect();
         self.meter.record(Measured::Store {
@@ -137,6 +177,27 @@ impl Service {
             elapsed: self.clock.monotonic().saturating_sub(started),
         });
         Ok(RememberAnswer { memories })
+    }
+
+    /// For each draft what the equal memory, if there is one, has otherwise.
+    async fn ignored(
+        &self,
+        asked: &[Asked],
+        remembered: &[Remembered],
+    ) -> Result<Vec<Vec<&'static str>>, ServiceError> {
+        let is_equal = |one: &Remembered| one.status == StoreStatus::Deduplicated;
+        if !remembered.iter().any(is_equal) {
+            return Ok(vec![Vec::new(); remembered.len()]);
+        }
+        let ids = remembered.iter().map(|one| one.id).collect();
+        let found = self.store.snapshot().await?.memories(ids).await?;
+        let each = asked.iter().zip(remembered).zip(found);
+        Ok(each
+            .map(|((asked, one), memory)| {
+                let equal = memory.filter(|_| is_equal(one));
+                equal.map(|memory| asked.missing_in(&memory)).unwrap_or_default()
+            })
+            .collect())
     }
 
     /// What was answered when this request key was used first, if it was.
@@ -167,6 +228,8 @@ impl Service {
                 embedded: one.embedded,
                 redacted: Vec::new(),
                 changed: one.changed,
+                ignored: Vec::new(),
+                supersedes_instead: None,
             })
             .collect();
         Ok((!memories.is_empty()).then_some(RememberAnswer { memories }))

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::Service;
 use super::backup::BackupReport;
 use super::meaning::Reembedding;
-use crate::domain::embedding::{Languages, ModelIdentity};
+use crate::domain::embedding::{ModelIdentity, Scripts};
 use crate::ports::{EmbedderReport, IndexReport, LlmReport, ParityReport, StoreError, StoreReport};
 
 /// A whole report.
@@ -283,11 +283,11 @@ impl Service {
 fn notes(model: Option<&ModelIdentity>, index: &IndexReport) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(model) = model
-        && model.languages == Languages::Latin
+        && model.scripts != Scripts::ALL
     {
         notes.push(format!(
-            "{} reads English only: memories and questions in other scripts are found by words",
-            model.name
+            "{} reads {} script only: memories and questions in others are found by words",
+            model.name, model.scripts
         ));
     }
     if index.n_pending_vectors > 0 {

@@ -10,7 +10,7 @@ use crate::domain::embedding::Embedded;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::job::RunId;
-use crate::domain::memory::Memory;
+use crate::domain::memory::{Memory, Status};
 use crate::domain::namespace::Namespace;
 use crate::ports::StoreError;
 
@@ -231,6 +231,7 @@ impl<'t> Batch<'t> {
         }
         let (content_changed, embedded) = match text {
             NewText::No => (false, None),
+            NewText::Back => (false, self.present_vectors(now.id)?),
             NewText::Yes(embedded) => (true, embedded),
         };
         let memory = std::sync::Arc::new(now.memory()?);
@@ -262,11 +263,21 @@ impl<'t> Batch<'t> {
     }
 }
 
+impl NewText {
+    /// Of two versions with the same text.
+    pub(super) fn of_same(old: &MemoryRecord, new: &MemoryRecord) -> Result<Self> {
+        let is_back = old.status()? == Status::Archived && new.status()? != Status::Archived;
+        Ok(if is_back { Self::Back } else { Self::No })
+    }
+}
+
 /// Whether the text of a memory is new, and then its vectors if they came along.
 #[derive(Clone, Debug)]
 pub(super) enum NewText {
     /// The same text; its vectors stay.
     No,
+    /// The same text of a memory that was archived: its vectors are there, but in no index.
+    Back,
     /// A new text.
     Yes(Option<Embedded>),
 }

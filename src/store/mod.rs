@@ -17,6 +17,7 @@ mod indexes;
 
 mod batch;
 mod condition;
+mod links;
 mod presence;
 mod requests;
 mod reserve;

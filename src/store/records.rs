@@ -119,6 +119,12 @@ impl MemoryRecord {
         }
     }
 
+    /// Whether two versions of a memory differ in their numbers alone.
+    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+        let Self { version, content_version, .. } = *other;
+        Self { version, content_version, ..self.clone() } == *other
+    }
+
     /// Event time: `occurred_at`, else `created_at`.
     pub(super) fn event_time(&self) -> i64 {
         self.occurred_at.unwrap_or(self.created_at)

@@ -1,5 +1,7 @@
 //! Storing memories: new ones, equal ones, and those that replace another.
 
+use std::collections::BTreeSet;
+
 use crate::domain::change::{NewMemory, Operation, Remember, Remembered, StoreStatus};
 use crate::domain::dedupe::dedupe_key;
 use crate::domain::id::MemoryId;
@@ -68,6 +70,8 @@ pub(super) fn remember_one(
     new: &NewMemory,
     by: By<'_>,
 ) -> Result<Remembered> {
+    let supersedes = new.supersedes.map(|old| latest(batch, old)).transpose()?;
+    let new = &NewMemory { supersedes, ..new.clone() };
     let mut answer = match find_equal(batch, new)? {
         Some(equal) => unite(batch, &equal, new, by)?,
         None => store(batch, new, by)?,
@@ -75,11 +79,31 @@ pub(super) fn remember_one(
     contradict(batch, answer.id, &new.contradicts, by)?;
     if let Some(old) = new.supersedes.filter(|old| *old != answer.id) {
         supersede(batch, old, answer.id, new, by)?;
+        answer.supersedes = Some(old);
         if answer.status == StoreStatus::Stored {
             answer.status = StoreStatus::Superseded;
         }
     }
     Ok(answer)
+}
+
+/// The memory at the end of the chain of successors of `id`; `id` itself where it has none. Who corrects
+/// a memory that another one has corrected meanwhile corrects the correction: one memory has one
+/// successor.
+fn latest(batch: &Batch<'_>, id: MemoryId) -> Result<MemoryId> {
+    let mut chain = BTreeSet::from([id]);
+    let mut latest = id;
+    while let Some(memory) = batch.load(latest)? {
+        let is_superseded = memory.record.status()? == Status::Superseded;
+        let Some(IdText(next)) = memory.record.superseded_by.filter(|_| is_superseded) else {
+            break;
+        };
+        if !batch.is_there(next)? || !chain.insert(next) {
+            break;
+        }
+        latest = next;
+    }
+    Ok(latest)
 }
 
 /// The memory that says the same: an active one, else an archived one. What is made of memories is
@@ -124,6 +148,7 @@ fn store(batch: &mut Batch<'_>, new: &NewMemory, by: By<'_>) -> Result<Remembere
         status: StoreStatus::Stored,
         embedded: is_embedded,
         changed: Vec::new(),
+        supersedes: None,
     })
 }
 
@@ -141,8 +166,8 @@ fn contradict(batch: &mut Batch<'_>, id: MemoryId, others: &[MemoryId], by: By<'
     staging.write(batch, by, None)
 }
 
-/// Gives an equal memory the tags of the new one, its activity back, and vectors if it waits for
-/// them.
+/// Gives an equal memory the tags and the pin of the new one, its activity back, and vectors if it
+/// waits for them.
 fn unite(
     batch: &mut Batch<'_>,
     old: &StoredMemory,
@@ -160,6 +185,11 @@ fn unite(
         united.record.status = Status::Active.to_string();
         changed.push("status");
     }
+    // A pin can only keep it; what it would lower or overwrite is left to an update.
+    if new.pinned && !old.record.pinned {
+        united.record.pinned = true;
+        changed.push("pinned");
+    }
     let replaces_another = new.supersedes.is_some_and(|replaced| replaced != old.id);
     if replaces_another && old.record.supersedes.is_none() {
         united.record.supersedes = new.supersedes.map(IdText);
@@ -169,7 +199,8 @@ fn unite(
         united.record.version += 1;
         united.record.updated_at = by.at.as_microsecond();
         batch.replace(old, &united)?;
-        batch.announce(by, Operation::Update, &united, &changed, NewText::No)?;
+        let text = NewText::of_same(&old.record, &united.record)?;
+        batch.announce(by, Operation::Update, &united, &changed, text)?;
     }
     let embedded = match &new.embedded {
         Some(vectors) if batch.has_vectors(vectors.space.0, old.id)? => true,
@@ -183,7 +214,8 @@ fn unite(
         }
         None => batch.has_present_vectors(old.id)?,
     };
-    Ok(Remembered { id: old.id, status: StoreStatus::Deduplicated, embedded, changed })
+    let status = StoreStatus::Deduplicated;
+    Ok(Remembered { id: old.id, status, embedded, changed, supersedes: None })
 }
 
 /// All old tags, and of the new ones as many as a memory may have.
@@ -229,12 +261,14 @@ fn replayed(batch: &Batch<'_>, item: &RequestItem) -> Result<Remembered> {
     let id = item.id.0;
     if !batch.is_there(id)? {
         let status = StoreStatus::Forgotten;
-        return Ok(Remembered { id, status, embedded: false, changed: Vec::new() });
+        let changed = Vec::new();
+        return Ok(Remembered { id, status, embedded: false, changed, supersedes: None });
     }
     let status = [StoreStatus::Stored, StoreStatus::Deduplicated, StoreStatus::Superseded]
         .into_iter()
         .find(|status| status.as_str() == item.status)
         .ok_or_else(|| damaged(format!("the unknown answer `{}`", item.status)))?;
     let embedded = batch.has_present_vectors(id)?;
-    Ok(Remembered { id, status, embedded, changed: field_names(&item.changed) })
+    let changed = field_names(&item.changed);
+    Ok(Remembered { id, status, embedded, changed, supersedes: None })
 }

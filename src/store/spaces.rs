@@ -8,7 +8,7 @@ use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::embedding::{
-    Languages, ModelIdentity, Space, SpaceId, SpaceNote, Vector, probes_agree,
+    ModelIdentity, Scripts, Space, SpaceId, SpaceNote, Vector, probes_agree,
 };
 use crate::domain::likeness::{Likeness, Spread};
 use crate::domain::limits::SCAN_PAGE;
@@ -247,16 +247,24 @@ struct IdentityFields {
     weights_hash: String,
     tokenizer_hash: String,
     text_template: String,
-    #[serde(with = "LanguagesName")]
-    languages: Languages,
+    #[serde(rename = "languages", with = "script_words")]
+    scripts: Scripts,
 }
 
-/// How [`Languages`] is stored.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Languages", rename_all = "lowercase")]
-enum LanguagesName {
-    Latin,
-    All,
+/// How [`Scripts`] are stored.
+mod script_words {
+    use serde::{Deserialize as _, Deserializer, Serializer, de};
+
+    use crate::domain::embedding::Scripts;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "so serde hands it over")]
+    pub(super) fn serialize<S: Serializer>(scripts: &Scripts, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&scripts.words())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Scripts, D::Error> {
+        String::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
 }
 
 /// How [`Likeness`] is stored: with the version of the texts it was measured on.

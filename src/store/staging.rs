@@ -1,9 +1,8 @@
 //! Changes of several memories that end as one new version each, with the links between them kept in
 //! agreement.
 //!
-//! What is made of memories is found through the table `products`: a row for each memory that some
-//! kept version of the product was made of, so that nothing of a forgotten memory stays behind.
-//! `contradicts` stands in both memories or in neither.
+//! `contradicts` stands in both memories or in neither, and a memory is spoken for only by a summary
+//! that was made of it.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,6 @@ use crate::domain::memory::Status;
 use crate::ports::StoreError;
 
 use super::batch::{Batch, By, NewText, StoredMemory};
-use super::codec::decode;
 use super::errors::Result;
 use super::records::{IdText, MemoryRecord, id_texts};
 
@@ -126,7 +124,9 @@ impl Staging {
         self.agree_on_summaries(batch)?;
         for (id, Staged { old, mut new, is_undone }) in self.staged {
             let changed = changed_fields(&old.record, &new.record);
-            if changed.is_empty() {
+            // An earlier record may differ in its time alone.
+            let is_same = !is_undone || old.record.says_the_same(&new.record);
+            if changed.is_empty() && is_same {
                 continue;
             }
             let record = &mut new.record;
@@ -144,7 +144,7 @@ impl Staging {
                 let embedded = embedded.filter(|(of, _)| *of == id).map(|(_, embedded)| embedded);
                 NewText::Yes(batch.attach_new(&new, embedded)?)
             } else {
-                NewText::No
+                NewText::of_same(&old.record, &new.record)?
             };
             let operation = if is_undone { Operation::Undo } else { Operation::Update };
             batch.announce(by, operation, &new, &changed, text)?;
@@ -290,66 +290,4 @@ fn changed_fields(old: &MemoryRecord, new: &MemoryRecord) -> Vec<&'static str> {
     .into_iter()
     .filter_map(|(name, differs)| differs.then_some(name))
     .collect()
-}
-
-impl Batch<'_> {
-    /// Whether a memory is there.
-    pub(super) fn is_there(&self, id: MemoryId) -> Result<bool> {
-        Ok(redb::ReadableTable::get(&self.tables().memories, id.as_u128())?.is_some())
-    }
-
-    /// Those of these memories that are there.
-    pub(super) fn those_there(&self, ids: &[IdText]) -> Result<Vec<IdText>> {
-        let mut there = Vec::with_capacity(ids.len());
-        for id in ids {
-            if self.is_there(id.0)? {
-                there.push(*id);
-            }
-        }
-        Ok(there)
-    }
-
-    /// Refuses links of `id` to what is not there, and to itself.
-    pub(super) fn check_links(
-        &self,
-        id: MemoryId,
-        mut links: impl Iterator<Item = MemoryId>,
-    ) -> Result<()> {
-        links.try_for_each(|link| {
-            if link == id || !self.is_there(link)? {
-                return Err(StoreError::BadLink(link));
-            }
-            Ok(())
-        })
-    }
-
-    /// Notes what a version of a memory was made of.
-    pub(super) fn note_sources(&mut self, product: MemoryId, record: &MemoryRecord) -> Result<()> {
-        for source in &record.derived_from {
-            self.change().products.insert((source.0.as_u128(), product.as_u128()), ())?;
-        }
-        Ok(())
-    }
-
-    /// Forgets what the versions of a memory were made of: for when they are gone.
-    pub(super) fn drop_sources(
-        &mut self,
-        product: MemoryId,
-        versions: &[(u64, Vec<u8>)],
-    ) -> Result<()> {
-        for (_, bytes) in versions {
-            for source in decode::<MemoryRecord>(bytes)?.derived_from {
-                self.change().products.remove((source.0.as_u128(), product.as_u128()))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Memories that were made of this one, there or forgotten and restorable.
-    pub(super) fn products(&self, source: MemoryId) -> Result<Vec<MemoryId>> {
-        let bits = source.as_u128();
-        let rows =
-            redb::ReadableTable::range(&self.tables().products, (bits, 0)..=(bits, u128::MAX))?;
-        rows.map(|row| Ok(MemoryId::from_u128(row?.0.value().1))).collect()
-    }
 }

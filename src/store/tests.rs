@@ -11,13 +11,17 @@ mod writing;
 
 mod faults;
 
+mod applying;
 mod forgetting;
+mod ledger;
 mod listing;
 mod remembering;
 mod requests;
 mod revising;
 mod spaces;
 mod transfer;
+mod undoing;
 mod vectors;
+mod withdrawing;
 
 mod model;

@@ -14,7 +14,9 @@ use super::codec::{decode, encode};
 use super::errors::{Result, damaged};
 use super::forget::ForgottenRecord;
 use super::records::{IdText, MemoryRecord, Unknown, UsageRecord, id_texts, time};
+use super::staging::Staging;
 use super::tables::{FORGOTTEN, MEMORIES, USAGE, VERSIONS};
+use super::withdraw;
 
 /// What follows `after`, up to about `bytes_max` bytes of text and at least one item while there is
 /// one.
@@ -160,6 +162,9 @@ fn import_group(
                 return Ok(outcome);
             }
             add_versions(batch, version.memory.id, earlier)?;
+            if withdraw_of_forgotten(batch, version.memory.id, by)? {
+                return Ok(ImportOutcome::ForgottenHere);
+            }
             Ok(outcome)
         }
         [Item::Earlier(version), ..] => {
@@ -169,6 +174,9 @@ fn import_group(
             }
             if !is_dry {
                 add_versions(batch, id, group)?;
+                if withdraw_of_forgotten(batch, id, by)? {
+                    return Ok(ImportOutcome::ForgottenHere);
+                }
             }
             Ok(ImportOutcome::Same)
         }
@@ -194,6 +202,11 @@ fn import_memory(
         return Ok(ImportOutcome::ForgottenHere);
     }
     if is_dry {
+        for source in &record.derived_from {
+            if batch.forgotten(source.0)?.is_some() {
+                return Ok(ImportOutcome::ForgottenHere);
+            }
+        }
         return Ok(ImportOutcome::Added);
     }
     let usage = version.memory.usage;
@@ -216,11 +229,32 @@ fn add_versions(batch: &mut Batch<'_>, id: MemoryId, earlier: &[Item]) -> Result
         let Item::Earlier(version) = item else { continue };
         let key = (id.as_u128(), version.memory.version);
         if batch.tables().versions.get(key)?.is_none() {
-            let bytes = encode(&record(version)?)?;
+            let record = record(version)?;
+            let bytes = encode(&record)?;
             batch.change().versions.insert(key, bytes.as_slice())?;
+            batch.note_sources(id, &record)?;
         }
     }
     Ok(())
+}
+
+/// Withdraws a memory some version of which was made of what is forgotten here, with all that was
+/// made of it. Returns whether it did.
+fn withdraw_of_forgotten(batch: &mut Batch<'_>, id: MemoryId, by: By<'_>) -> Result<bool> {
+    let mut is_of_forgotten = false;
+    for source in batch.sources(id)? {
+        is_of_forgotten |= batch.forgotten(source)?.is_some();
+    }
+    if is_of_forgotten {
+        let mut made = withdraw::made_of(batch, std::iter::once(id))?;
+        made.insert(id);
+        let mut gone = Vec::new();
+        withdraw::withdraw(batch, &made, by, &mut gone)?;
+        let mut staging = Staging::default();
+        withdraw::unlink(batch, &mut staging, &gone)?;
+        staging.write(batch, by, None)?;
+    }
+    Ok(is_of_forgotten)
 }
 
 fn import_forgotten(

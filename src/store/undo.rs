@@ -13,7 +13,7 @@ use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::job::{Left, NotUndone, Outcome, RunId, Trigger, Undone};
 
-use super::batch::{Batch, By};
+use super::batch::{Batch, By, StoredMemory};
 use super::codec::decode;
 use super::errors::{Result, damaged};
 use super::ledger::change;
@@ -92,22 +92,22 @@ fn plan(batch: &Batch<'_>, id: RunId) -> Result<Plan> {
     }
     let mut plan = Plan::default();
     for (memory, (of_run, is_new)) in versions {
-        let Some(present) = batch.load(memory)?.map(|stored| stored.record.version) else {
+        let Some(present) = batch.load(memory)? else {
             plan.left.push((memory, Left::Forgotten));
             continue;
         };
         // The run may have changed it several times, and others in between.
-        let mut before = present;
-        while of_run.contains(&before) {
-            before -= 1;
+        let mut before = present.record.version;
+        while let Some(version) = batch.as_left(&present, before, &of_run)? {
+            before = version - 1;
         }
-        let is_all = of_run.range(..=before).next().is_none();
-        if before == present || !is_all {
+        let is_changed = before < present.record.version;
+        if !is_changed || of_run.range(..=before).next().is_some() {
             plan.left.push((memory, Left::Changed));
         }
         if before == 0 && is_new {
             plan.made.insert(memory);
-        } else if before < present {
+        } else if is_changed {
             plan.changed.push((memory, before));
         }
     }
@@ -115,6 +115,28 @@ fn plan(batch: &Batch<'_>, id: RunId) -> Result<Plan> {
 }
 
 impl Batch<'_> {
+    /// The last version of a memory up to `version`, of those that a run left, whose record it has at
+    /// `version`: what was done since has been undone.
+    fn as_left(
+        &self,
+        present: &StoredMemory,
+        version: u64,
+        of_run: &BTreeSet<u64>,
+    ) -> Result<Option<u64>> {
+        let record = |version| {
+            if version == present.record.version {
+                return Ok(present.record.clone());
+            }
+            self.earlier(present.id, version)
+        };
+        for left in of_run.range(..=version).rev() {
+            if *left == version || record(*left)?.says_the_same(&record(version)?) {
+                return Ok(Some(*left));
+            }
+        }
+        Ok(None)
+    }
+
     fn earlier(&self, id: MemoryId, version: u64) -> Result<MemoryRecord> {
         let row = self.tables().versions.get((id.as_u128(), version))?;
         let row = row.ok_or_else(|| damaged(format!("version {version} of {id} is gone")))?;

@@ -6,7 +6,7 @@
 use redb::ReadableTable;
 
 use crate::domain::change::{Effect, Operation, VectorsFor};
-use crate::domain::embedding::Embedded;
+use crate::domain::embedding::{Embedded, SpaceId};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 
@@ -14,7 +14,7 @@ use super::batch::{Batch, By, StoredMemory};
 use super::codec::decode;
 use super::errors::{Result, damaged};
 use super::spaces::SpaceRecord;
-use super::tables::{META_SPACE, meta, vector_bytes};
+use super::tables::{META_SPACE, meta, vector_bytes, vector_from_bytes};
 
 /// Who attaches vectors that were made later, in the log.
 const EMBED_JOB: Actor = Actor::Job("embed");
@@ -117,8 +117,20 @@ impl Batch<'_> {
 
     /// Whether a memory has vectors in the space in use.
     pub(super) fn has_present_vectors(&self, id: MemoryId) -> Result<bool> {
-        let space = u32::try_from(meta(&self.tables().meta, META_SPACE)?).map_err(damaged)?;
-        self.has_vectors(space, id)
+        self.has_vectors(self.present_space()?, id)
+    }
+
+    /// The vectors that a memory has in the space in use.
+    pub(super) fn present_vectors(&self, id: MemoryId) -> Result<Option<Embedded>> {
+        let (space, bits) = (self.present_space()?, id.as_u128());
+        let rows = self.tables().vectors.range((space, bits, 0)..=(space, bits, u32::MAX))?;
+        let chunks: Vec<_> =
+            rows.map(|row| vector_from_bytes(row?.1.value())).collect::<Result<_>>()?;
+        Ok((!chunks.is_empty()).then_some(Embedded { space: SpaceId(space), chunks }))
+    }
+
+    fn present_space(&self) -> Result<u32> {
+        u32::try_from(meta(&self.tables().meta, META_SPACE)?).map_err(damaged)
     }
 
     /// The spaces there are, in order of creation.

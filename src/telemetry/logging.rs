@@ -1,12 +1,11 @@
 //! The tracing subscriber: one line an event, on stderr, and in files where they are configured.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::Subscriber;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::filter::dynamic_filter_fn;
+use tracing_subscriber::filter::{LevelFilter, dynamic_filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
@@ -19,9 +18,11 @@ use super::journal::{Prioritised, is_journal};
 use crate::domain::limits::LOG_QUEUE_MAX;
 use crate::ports::{Clock, LogReport};
 
-/// What the libraries may say unless the settings name them: rmcp reports clients that hang up as
-/// errors, and tantivy each commit at INFO.
-const LIBRARIES: &str = "rmcp=off,tantivy=warn";
+/// What the libraries may say unless the settings name them: what a library takes for unexpected is
+/// told by who called it, with what it means here. rmcp reports clients that hang up as errors.
+const LIBRARIES: &str = "error,rmcp=off";
+/// Begins the targets of our own events.
+const OWN: &str = env!("CARGO_CRATE_NAME");
 
 /// How to log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,18 +35,6 @@ pub struct LogSettings {
     pub file: Option<FileSettings>,
 }
 
-impl LogSettings {
-    /// Whether the file can be opened. Blocks as long as its disk does.
-    ///
-    /// # Errors
-    /// [`TelemetryError::File`] if not.
-    pub fn check_file(&self) -> Result<(), TelemetryError> {
-        let Some(file) = &self.file else { return Ok(()) };
-        let opened = file.open().map(drop);
-        opened.map_err(|error| TelemetryError::File { path: file.path(), error })
-    }
-}
-
 /// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
@@ -56,14 +45,6 @@ pub enum TelemetryError {
         directives: String,
         /// Why not.
         reason: String,
-    },
-    /// The file cannot be opened.
-    #[error("open the log file {path}: {error}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: std::io::Error,
     },
     /// Logging is set up already.
     #[error("set up logging: it is set up already")]
@@ -226,9 +207,15 @@ where
     }
 }
 
-/// The directives, after those for the libraries: of two for one target the later counts.
+/// The directives, after those for the libraries: of two for one target the later counts. A level that
+/// names no target is for our own events; `off` is for all.
 fn filter(directives: &str) -> Result<EnvFilter, TelemetryError> {
-    EnvFilter::try_new(format!("{LIBRARIES},{directives}")).map_err(|error| {
+    let of_own = |directive: &str| match directive.parse::<LevelFilter>() {
+        Ok(level) if level != LevelFilter::OFF => format!("{OWN}={directive}"),
+        Ok(_) | Err(_) => directive.to_owned(),
+    };
+    let own: Vec<String> = directives.split(',').map(of_own).collect();
+    EnvFilter::try_new(format!("{LIBRARIES},{}", own.join(","))).map_err(|error| {
         TelemetryError::Filter { directives: directives.to_owned(), reason: error.to_string() }
     })
 }

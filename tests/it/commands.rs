@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use crate::daemon::Home;
+use crate::daemon::{Home, eventually};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -157,24 +157,113 @@ async fn what_cannot_be_done_says_why_with_an_exit_code() {
     }
 
     let _daemon = home.serve().await;
-    let refused: &[(&[&str], &str)] = &[
-        (&["show", "01234567"], "not found"),
-        (&["show", "no id!"], "no id!"),
-        (&["forget", "01234567"], "not found"),
-        (&["update", "01234567", "--content", "x"], "not found"),
-        (&["remember", "x", "--kind", "opinion"], "kind"),
-        (&["remember", "x", "--importance", "7"], "importance"),
-        (&["remember", "x", "--metadata", "{"], "metadata"),
-        (&["remember", "x", "--supersedes", "01234567"], "01234567"),
-        (&["recall", "x", "--after", "yesterday"], "after"),
-        (&["recall", "x", "--namespace", "../etc"], "namespace"),
-        (&["list", "--cursor", "x"], "cursor"),
-        (&["list", "--status", "gone"], "status"),
+    let refused: &[(&[&str], i32, &str)] = &[
+        (&["show", "01234567"], 1, "not found"),
+        (&["show", "no id!"], 1, "no id!"),
+        (&["forget", "01234567"], 1, "not found"),
+        (&["update", "01234567", "--content", "x"], 1, "not found"),
+        (&["remember", "x", "--kind", "opinion"], 64, "kind"),
+        (&["remember", "x", "--importance", "7"], 64, "importance"),
+        (&["remember", "x", "--metadata", "{"], 64, "metadata"),
+        (&["remember", "x", "--supersedes", "01234567"], 1, "01234567"),
+        (&["recall", "x", "--after", "yesterday"], 64, "after"),
+        (&["recall", "x", "--namespace", "../etc"], 64, "namespace"),
+        (&["list", "--cursor", "x"], 64, "cursor"),
+        (&["list", "--status", "gone"], 64, "status"),
+        (&["connect", "--agent", "no name!"], 64, "--agent"),
+        (&["model", "use", "gpt-9"], 64, "gpt-9"),
+        (&["export", "/"], 1, "/"),
+        (&["import", "/none.jsonl"], 1, "none.jsonl"),
     ];
-    for (arguments, said) in refused {
-        fails(&home, arguments, 1, said);
+    for (arguments, code, said) in refused {
+        fails(&home, arguments, *code, said);
     }
     assert_eq!(json(&home, &["list"])["n_listed"], 0, "nothing was stored");
+}
+
+#[test]
+fn a_failure_is_one_object_for_programs() {
+    let home = Home::new();
+    std::fs::write(home.path("bad.toml"), "[store]\ncache = 1\n").unwrap();
+    let bad = home.path("bad.toml").display().to_string();
+    let cases: &[(&[&str], i32, &str, &str)] = &[
+        (&["status"], 69, "no_daemon", "recalld serve"),
+        (&["rember", "x"], 64, "usage", "remember"),
+        (&["forget"], 64, "usage", "by id or by a filter"),
+        (&["--config", &bad, "check-config"], 78, "config", "store.cache"),
+        (&["--config", &bad, "status"], 69, "no_daemon", "recalld serve"),
+        (&["--config", &bad, "reload"], 78, "config", "bad.toml:2"),
+        (&["--config", &bad, "serve"], 78, "config", "store.cache"),
+        (&["model", "use", "gpt-9"], 64, "usage", "gpt-9"),
+        (&["model", "import", "/none"], 1, "failed", "/none"),
+        (&["connect", "--agent", "no name!"], 64, "usage", "--agent"),
+        (&["verify", "/none"], 1, "failed", "/none"),
+        (&["restore", "/none"], 1, "failed", "/none"),
+        (&["import", "/none"], 1, "failed", "/none"),
+        (&["eval", "/none"], 1, "failed", "/none"),
+    ];
+    for (arguments, code, kind, said) in cases {
+        let mut all = vec!["--json"];
+        all.extend(*arguments);
+        let output = home.run(&all);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {told}");
+        let told: Value = serde_json::from_str(told.lines().last().unwrap_or_default())
+            .unwrap_or_else(|_| panic!("{told}"));
+        let error = &told["error"];
+        assert_eq!((&error["kind"], &error["exit_code"]), (&(*kind).into(), &(*code).into()));
+        assert!(error["message"].as_str().unwrap().contains(said), "{arguments:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_configured_is_told_from_what_is_in_use() {
+    let home = Home::new();
+    let role = |name: &str| {
+        let listed = json(&home, &["model", "list"]);
+        let all = listed["models"].as_array().unwrap();
+        let one = all.iter().find(|model| model["name"] == "bundled").unwrap().clone();
+        (listed[name].clone(), one[name].clone())
+    };
+    assert_eq!(role("configured"), ("bundled".into(), true.into()));
+    assert_eq!(role("in_use"), (Value::Null, false.into()));
+    assert!(prints(&home, &["model", "list"]).contains("no daemon answers"));
+    let _daemon = home.serve().await;
+    eventually("the model is loaded", async || {
+        (role("in_use") == ("bundled".into(), true.into())).then_some(())
+    })
+    .await;
+    // The daemon keeps what it has until it is started again.
+    let mut command = home.command(&["--json", "model", "list"]);
+    command.env("RECALLD_EMBED_MODEL", "none");
+    let listed: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    assert_eq!((&listed["configured"], &listed["in_use"]), (&"none".into(), &"bundled".into()));
+    let listed = prints(&home, &["model", "list"]);
+    assert!(listed.contains("configured: bundled; in use: bundled"), "{listed}");
+}
+
+#[tokio::test]
+async fn an_answer_says_what_an_equal_memory_keeps_and_what_a_correction_corrects() {
+    let home = Home::new();
+    let _daemon = home.serve().await;
+    let first = json(&home, &["remember", "Lunch is at noon", "--kind", "event"]);
+    let id = first["memories"][0]["id"].as_str().unwrap();
+    let again =
+        ["remember", "Lunch is at noon", "--kind", "fact", "--metadata", "{\"a\": 1}", "--pinned"];
+    let kept = json(&home, &again)["memories"][0].clone();
+    assert_eq!(kept["ignored"], serde_json::json!(["kind", "metadata"]), "{kept}");
+    assert_eq!(kept["changed"], serde_json::json!(["pinned"]), "{kept}");
+    let said = prints(&home, &again);
+    assert!(said.contains("not applied (`recalld update` does it): kind, metadata"), "{said}");
+
+    let second = json(&home, &["remember", "Lunch is at one", "--supersedes", id]);
+    let second = &second["memories"][0];
+    assert_eq!(second["supersedes"], Value::Null, "{second}");
+    let third = json(&home, &["remember", "Lunch is at two", "--supersedes", id]);
+    assert_eq!(third["memories"][0]["supersedes"], second["id"], "{third}");
+    let said = prints(&home, &["remember", "Lunch is at three", "--supersedes", id]);
+    assert!(said.contains("the latest successor of the one named"), "{said}");
+    assert_eq!(json(&home, &["list"])["n_listed"], 1, "one of them is true");
 }
 
 #[test]

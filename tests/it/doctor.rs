@@ -201,6 +201,16 @@ async fn a_model_that_is_switched_off_is_no_fault() {
 }
 
 #[test]
+fn a_place_that_cannot_be_used_is_a_finding() {
+    let home = Home::with_config("[backup]\ndir = \"/dev/null/backups\"\n");
+    let patient = Patient::new(home);
+    let (_, report) = patient.examined(&[]);
+    let [state, detail, _] = part(&report, "configuration");
+    assert_eq!(state, "degraded");
+    assert!(detail.contains("backup.dir") && detail.contains("/dev/null"), "{detail}");
+}
+
+#[test]
 fn units_a_clock_and_lingering_are_looked_at_where_systemd_is() {
     let patient = Patient::new(Home::new());
     let unit = patient.home.path("recalld.service");

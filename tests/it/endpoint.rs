@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use recalld::clock::SystemClock;
-use recalld::domain::embedding::Languages;
+use recalld::domain::embedding::Scripts;
 use recalld::domain::limits::ENDPOINT_FAILURES_MAX;
 use recalld::embed::{self, Choice, EndpointSettings, Queue, Surroundings};
 use recalld::ports::{EmbedError, Embedder};
@@ -28,6 +28,7 @@ fn settings(url: &str) -> EndpointSettings {
         query_prefix: None,
         document_prefix: None,
         tokens_max: None,
+        scripts: None,
         batch: 4,
         allow_private: Vec::new(),
     }
@@ -68,7 +69,7 @@ async fn every_form_of_answer_gives_the_vectors_in_the_order_of_the_texts() {
         }
         let identity = queue.identity().unwrap();
         assert_eq!((identity.name.as_str(), identity.dimension), ("stand-in", 8), "{answer:?}");
-        assert_eq!((identity.tokens_max, identity.languages), (512, Languages::All));
+        assert_eq!((identity.tokens_max, identity.scripts), (512, Scripts::ALL));
         let asked = endpoint.asked();
         let last = asked.last().unwrap();
         assert_eq!(last.line, "POST /v1/embeddings HTTP/1.1");
@@ -88,7 +89,7 @@ async fn what_the_catalogue_knows_is_used_unless_the_configuration_says_otherwis
     queue.embed_query("tea".into()).await.unwrap();
     documents(&queue, &["tea"]).await.unwrap();
     let identity = queue.identity().unwrap();
-    assert_eq!((identity.tokens_max, identity.languages), (2_048, Languages::Latin));
+    assert_eq!((identity.tokens_max, identity.scripts), (2_048, Scripts::LATIN));
     let texts: Vec<_> = endpoint.asked().iter().flat_map(Asked::texts).collect();
     assert!(texts.contains(&"search_query: tea".to_owned()), "{texts:?}");
     assert!(texts.contains(&"search_document: tea".to_owned()), "{texts:?}");
@@ -97,12 +98,14 @@ async fn what_the_catalogue_knows_is_used_unless_the_configuration_says_otherwis
         query_prefix: Some(String::new()),
         document_prefix: Some("D: ".to_owned()),
         tokens_max: Some(64),
+        scripts: Some(Scripts::ALL),
         dimensions: Some(8),
         ..named("nomic-embed-text")
     });
     queue.embed_query("tea".into()).await.unwrap();
     documents(&queue, &["tea"]).await.unwrap();
-    assert_eq!(queue.identity().unwrap().tokens_max, 64);
+    let identity = queue.identity().unwrap();
+    assert_eq!((identity.tokens_max, identity.scripts), (64, Scripts::ALL));
     let asked = endpoint.asked();
     assert!(asked.iter().all(|asked| asked.body["dimensions"] == json!(8)));
     let texts: Vec<_> = asked.iter().flat_map(Asked::texts).collect();

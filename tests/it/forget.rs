@@ -17,7 +17,7 @@ async fn store_all(agent: &Agent, contents: &[&str]) -> Vec<String> {
 
 /// Nothing that the daemon answers, to anybody, by any tool or resource, holds `word` or shows the
 /// memory of this id.
-async fn assert_gone(home: &Home, id: &str, word: &str) {
+pub async fn assert_gone(home: &Home, id: &str, word: &str) {
     for (who, agent) in [("agent", home.agent("a").await), ("owner", home.owner().await)] {
         let everything = json!({
             "query": word, "limit": 100, "include_superseded": true, "include_archived": true,

@@ -139,6 +139,9 @@ fn check_every_request(inspector: &Inspector<'_>) {
     assert_eq!(changed["changed"], json!(["content"]));
     let got = inspector.call("memory_get", &json!({ "ids": [id] }));
     assert_eq!(got["memories"][0]["content"], green.as_str(), "{got}");
+    let helped = json!({ "ids": [id], "verdict": "useful" });
+    let judged = inspector.call("memory_feedback", &helped);
+    assert_eq!(judged["memories"][0]["id"], id, "{judged}");
     let listed = inspector.call("memory_list", &json!({ "limit": 1 }));
     assert_eq!(listed["memories"][0]["id"], id, "{listed}");
     let status = inspector.call("memory_status", &json!({}));

@@ -1,5 +1,7 @@
 //! Starting, stopping, restarting, and refusing to.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -25,6 +27,29 @@ async fn what_one_agent_stores_another_recalls_before_and_after_a_restart() {
     }
     assert!(daemon.stop().await.success());
     assert!(!home.socket().exists(), "the socket goes with the daemon");
+}
+
+#[tokio::test]
+async fn everything_in_the_data_directory_is_its_owners_alone() {
+    let home = Home::new();
+    let daemon = home.serve().await;
+    home.agent("a").await.store("The kettle is green").await;
+    assert!(home.run(&["backup"]).status.success());
+    assert!(daemon.stop().await.success());
+    let mut dirs = vec![home.state()];
+    let mut n_seen = 0;
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            let (path, found) = entry.map(|entry| (entry.path(), entry.metadata())).unwrap();
+            let found = found.unwrap();
+            assert_eq!(found.permissions().mode() & 0o077, 0, "{}", path.display());
+            n_seen += 1;
+            if found.is_dir() {
+                dirs.push(path);
+            }
+        }
+    }
+    assert!(home.state().join("index").is_dir() && n_seen > 5, "{n_seen}");
 }
 
 #[tokio::test]
@@ -76,7 +101,7 @@ async fn status_says_what_works_and_what_the_model_cannot_read() {
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
     let status = agent.must("memory_status", json!({})).await;
-    assert!(status.to_string().contains("English only"), "{status}");
+    assert!(status.to_string().contains("Latin script only"), "{status}");
     let owner = home.run(&["status"]);
     assert!(owner.status.success());
     assert!(String::from_utf8_lossy(&owner.stdout).contains("vectors"));

@@ -59,7 +59,7 @@ async fn files_hold_json_lines_and_are_opened_anew_when_moved_or_asked() {
             until_written(&path, "configuration reloaded").await;
         } else {
             daemon.signal(Signal::USR2);
-            until_written(&path, "no maintenance job").await;
+            until_written(&path, "job asked for by a signal").await;
         }
     }
     // Another directory, and then none.
@@ -76,14 +76,22 @@ async fn files_hold_json_lines_and_are_opened_anew_when_moved_or_asked() {
 
 #[tokio::test]
 async fn a_directory_that_cannot_be_used_fails_a_reload_but_no_start() {
-    let home = home().expect_log("configuration refused").expect_log("log lines not written");
+    let home = home()
+        .expect_log("configuration refused")
+        .expect_log("log lines not written")
+        .expect_log("expected a directory that can be made and written");
     fs::write(home.path("logs"), "no directory").unwrap();
     let daemon = home.serve().await;
     let part = log_part(&home).await;
     assert_eq!(part["state"], "degraded", "{part}");
     assert!(part["because"].as_str().unwrap().contains("recalld.log is not written"), "{part}");
     let refused = home.owner().await.refused("daemon_reload", json!({})).await;
-    assert!(refused.contains("log.dir: open the log file"), "{refused}");
+    assert!(
+        refused.contains("log.dir; expected a directory") && refused.contains("logs"),
+        "{refused}"
+    );
+    let output = home.run(&["check-config"]);
+    assert_eq!(output.status.code(), Some(78), "{output:?}");
     fs::remove_file(home.path("logs")).unwrap();
     assert!(home.run(&["reload"]).status.success());
     eventually("the log is well", async || (log_part(&home).await["state"] == "ok").then_some(()))
@@ -106,7 +114,7 @@ async fn a_full_disk_costs_lines_that_are_counted_and_told_and_nothing_else() {
     assert_eq!(agent.recall("log full").await.len(), 1);
     fs::remove_file(&path).unwrap();
     daemon.signal(Signal::USR2);
-    until_written(&path, "no maintenance job").await;
+    until_written(&path, "job asked for by a signal").await;
     assert_eq!(log_part(&home).await["state"], "ok");
     assert!(daemon.stop().await.success());
     assert!(home.log().contains("log lines not written"), "told on stderr");

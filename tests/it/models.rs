@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use recalld::clock::SystemClock;
+use recalld::domain::embedding::Scripts;
 use recalld::embed::files::{self, Import};
 use recalld::embed::runtime::Places;
 use recalld::embed::{self, Choice, Queue, Surroundings};
@@ -42,10 +43,16 @@ pub fn test_models(test: &str) -> Option<PathBuf> {
 
 /// Installs a test model in the data directory of a home, with ONNX Runtime beside it.
 pub fn install(home: &Home, models: &Path, from: &str, name: &str) {
+    install_with(home, models, from, name, &[]);
+}
+
+fn install_with(home: &Home, models: &Path, from: &str, name: &str, more: &[&str]) {
     fs::create_dir_all(home.state()).unwrap();
     std::os::unix::fs::symlink(models.join("ort"), home.state().join("ort")).unwrap();
     let from = models.join(from);
-    let output = home.run(&["model", "import", from.to_str().unwrap(), "--name", name]);
+    let mut arguments = vec!["model", "import", from.to_str().unwrap(), "--name", name];
+    arguments.extend(more);
+    let output = home.run(&arguments);
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
@@ -127,25 +134,97 @@ async fn minilm_gives_the_similarities_that_its_card_publishes() {
     assert_eq!(other.weights_hash, identity.weights_hash);
     assert_eq!(other.tokens_max, 512, "its tokenizer says so");
 
-    // Other weights under the same name are another model.
+    // What it reads shows in its tokenizer.
+    assert_eq!(other.scripts, Scripts::LATIN);
+    assert_eq!(identity.scripts, Scripts::LATIN);
     queue.close();
     plain.close();
-    let weights = dir.path().join("my-minilm/model.onnx");
-    let mut bytes = fs::read(&weights).unwrap();
-    let at = bytes.len() / 2;
-    bytes[at] ^= 1;
-    fs::write(&weights, bytes).unwrap();
-    let changed = embed::start(
-        Choice::Installed("my-minilm".to_owned()),
-        Surroundings {
-            models_dir: dir.path().to_owned(),
-            places: places(&models),
-            n_threads: 1,
-            clock: Arc::new(SystemClock::new()),
-        },
-    );
-    documents(&changed, &["text"]).await;
-    assert_ne!(changed.identity().unwrap().weights_hash, other.weights_hash);
+}
+
+#[tokio::test]
+async fn damaged_weights_are_refused_by_name_and_never_loaded() {
+    let Some(models) = test_models("damaged_weights_are_refused_by_name_and_never_loaded") else {
+        return;
+    };
+    let home = Home::with_config("[embed]\nmodel = \"my-minilm\"\n").expect_log("words alone");
+    install_with(&home, &models, "minilm", "my-minilm", &["--pooling", "mean"]);
+    let listed = text(&home.run(&["--json", "model", "list"]).stdout);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let all = listed["models"].as_array().unwrap();
+    let mine = all.iter().find(|model| model["name"] == "my-minilm").unwrap();
+    assert_eq!((&mine["languages"], &mine["scripts"]), (&json!("Latin"), &json!(["latin"])));
+    let dir = home.state().join("models/my-minilm");
+    let weights = dir.join("model.onnx");
+    let whole = fs::read(&weights).unwrap();
+    let mut flipped = whole.clone();
+    let at = flipped.len() / 2;
+    flipped[at] ^= 1;
+    let tokenizer = dir.join("tokenizer.json");
+    let words = fs::read(&tokenizer).unwrap();
+    for (file, bytes) in [
+        (&weights, &flipped[..]),
+        (&weights, &whole[..whole.len() / 2]),
+        (&tokenizer, &words[..words.len() - 1]),
+    ] {
+        let before = fs::read(file).unwrap();
+        fs::write(file, bytes).unwrap();
+        let output = home.run(&["model", "use", "my-minilm"]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        for part in [file.to_str().unwrap(), "is damaged", "model import DIR --name my-minilm"] {
+            assert!(message.contains(part), "{message}");
+        }
+        fs::write(file, before).unwrap();
+    }
+    // Only touched, it is the same model.
+    assert!(home.run(&["model", "use", "my-minilm"]).status.success());
+
+    fs::write(&weights, &flipped).unwrap();
+    let daemon = home.serve().await;
+    let agent = home.agent("tester").await;
+    agent.store("The kettle is green.").await;
+    let status = eventually("the model is given up", async || {
+        let status = agent.must("memory_status", json!({})).await;
+        model_part(&status).contains("is damaged").then_some(status)
+    })
+    .await;
+    assert!(model_part(&status).contains("model.onnx"), "{status}");
+    let doctor = text(&home.run(&["doctor"]).stdout);
+    assert!(doctor.contains("install it anew with"), "{doctor}");
+    assert_eq!(agent.recall("kettle").await, ["The kettle is green."]);
+    assert!(daemon.stop().await.success());
+}
+
+#[tokio::test]
+async fn a_latin_model_of_ones_own_stands_aside_for_chinese_and_other_weights_want_a_restart() {
+    let test =
+        "a_latin_model_of_ones_own_stands_aside_for_chinese_and_other_weights_want_a_restart";
+    let Some(models) = test_models(test) else { return };
+    let home = Home::with_config("[embed]\nmodel = \"mine\"\nstore_wait_ms = 10000\n");
+    install_with(&home, &models, "minilm", "mine", &["--pooling", "mean"]);
+    let daemon = home.serve().await;
+    let agent = home.agent("tester").await;
+    ready(&agent).await;
+    let memories = json!(["她对花生过敏。", "服务器每个星期天重启。", "The kettle is green."]);
+    agent.must("memory_store", json!({ "memories": memories })).await;
+    for (question, is_read) in [("什么食物会让她生病？", false), ("What colour?", true)] {
+        let answer = agent.must("memory_search", json!({ "query": question })).await;
+        let told = answer["degraded"].to_string();
+        assert_eq!(!told.contains("reads Latin script only"), is_read, "{answer}");
+    }
+    let doctor = text(&home.run(&["doctor"]).stdout);
+    assert!(doctor.contains("on ONNX Runtime 1."), "{doctor}");
+    assert!(!doctor.contains("model weights"), "{doctor}");
+
+    // The multilingual model under the same name: its tokenizer shows that it reads everything.
+    let e5 = models.join("e5");
+    let import = ["model", "import", e5.to_str().unwrap(), "--name", "mine", "--pooling", "mean"];
+    let output = home.run(&import);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("reads all scripts"), "{}", text(&output.stdout));
+    let doctor = text(&home.run(&["doctor"]).stdout);
+    assert!(doctor.contains("model weights") && doctor.contains("restart recalld"), "{doctor}");
+    assert!(daemon.stop().await.success());
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -197,7 +276,7 @@ async fn an_imported_e5_finds_chinese_and_across_languages() {
     assert!(written.contains("model = \"multilingual-e5-small\""), "{written}");
     let listed: Value =
         serde_json::from_slice(&home.run(&["--json", "model", "list"]).stdout).unwrap();
-    assert_eq!(listed["in_use"], "multilingual-e5-small");
+    assert_eq!(listed["configured"], "multilingual-e5-small");
 
     let daemon = home.serve().await;
     let agent = home.agent("tester").await;
@@ -317,12 +396,12 @@ fn an_import_names_what_is_missing_and_leaves_nothing_behind() {
     let dir = home.path("source");
     fs::create_dir(&dir).unwrap();
     let source = dir.to_str().unwrap();
-    let fails = |arguments: &[&str], said: &[&str]| {
+    let fails_with = |code: i32, arguments: &[&str], said: &[&str]| {
         let mut all = vec!["model", "import", source];
         all.extend(arguments);
         let output = home.run(&all);
         let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
         for part in said {
             assert!(message.contains(part), "{arguments:?}: {message}");
         }
@@ -331,6 +410,8 @@ fn an_import_names_what_is_missing_and_leaves_nothing_behind() {
             .unwrap_or_default();
         assert!(left.is_empty(), "{left:?}");
     };
+    let fails = |arguments: &[&str], said: &[&str]| fails_with(1, arguments, said);
+    let is_wrong = |arguments: &[&str], said: &[&str]| fails_with(64, arguments, said);
     fails(&[], &FILES);
     for name in FILES {
         fs::write(dir.join(name), "{}").unwrap();
@@ -338,13 +419,16 @@ fn an_import_names_what_is_missing_and_leaves_nothing_behind() {
     fails(&[], &["tokenizer_config.json", "model_max_length", "pad_token"]);
     let config = r#"{"model_max_length": 128, "pad_token": "<pad>"}"#;
     fs::write(dir.join("tokenizer_config.json"), config).unwrap();
-    fails(&[], &["--pooling mean"]);
-    fails(&["--pooling", "sum"], &["mean or cls", "`sum`"]);
-    fails(&["--name", "Not a name"], &["Not a name"]);
-    fails(&["--name", "../escape"], &["../escape"]);
-    fails(&["--name", "bundled"], &["bundled"]);
-    fails(&["--pooling", "cls", "--max-tokens", "0"], &["--max-tokens"]);
-    fails(&["--pooling", "cls", "--languages", "some"], &["latin or all"]);
+    is_wrong(&[], &["--pooling mean"]);
+    is_wrong(&["--pooling", "sum"], &["mean or cls", "`sum`"]);
+    is_wrong(&["--name", "Not a name"], &["Not a name"]);
+    is_wrong(&["--name", "../escape"], &["../escape"]);
+    is_wrong(&["--name", "bundled"], &["bundled"]);
+    is_wrong(&["--pooling", "cls", "--max-tokens", "0"], &["--max-tokens"]);
+    is_wrong(
+        &["--pooling", "cls", "--languages", "some"],
+        &["--languages", "latin, han", "`some`"],
+    );
     fails(&["--pooling", "cls"], &["ONNX Runtime is not there", "state/ort", "1.24"]);
 }
 

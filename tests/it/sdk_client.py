@@ -76,6 +76,8 @@ async def drive(mode, program, arguments):
         assert got["memories"][0]["content"].endswith("oolong tea"), got
         changed = await call("memory_update", id=memory, content=f"The {mode} client likes green tea")
         assert "content" in str(changed["changed"]), changed
+        judged = await call("memory_feedback", ids=[memory], verdict="useful")
+        assert judged["memories"][0]["id"] == memory, judged
         listed = await call("memory_list", limit=2)
         assert len(listed["memories"]) == 2 and listed["next_cursor"], listed
         status = await call("memory_status")

@@ -100,14 +100,16 @@ async fn an_export_comes_back_whole_and_goes_out_the_same() {
     let other = quick();
     let _other_daemon = other.serve().await;
     let dry = json(&other, &["import", "--dry-run", file.to_str().unwrap()]);
-    assert_eq!((&dry["n_added"], &dry["dry_run"]), (&json!(5), &json!(true)), "{dry}");
+    assert_eq!((&dry["n_added"], &dry["dry_run"]), (&json!(4), &json!(true)), "{dry}");
     assert_eq!(json(&other, &["list"])["n_listed"], 0);
     let done = json(&other, &["import", file.to_str().unwrap()]);
-    assert_eq!(done["n_added"], 5, "{done}");
+    // The same counts as those of the export.
+    assert_eq!((&done["n_added"], &done["n_forgotten"]), (&json!(4), &json!(1)), "{done}");
     assert_eq!(body(&succeeds(&other, &["export"])), body(&export));
     assert_eq!(other.agent("a").await.recall("kettle").await, ["The kettle is blue"]);
     let again = json(&other, &["import", file.to_str().unwrap()]);
-    assert_eq!((&again["n_added"], &again["n_same"]), (&json!(0), &json!(5)), "{again}");
+    assert_eq!((&again["n_added"], &again["n_same"]), (&json!(0), &json!(4)), "{again}");
+    assert_eq!(again["n_forgotten"], 1, "{again}");
 
     // What is another memory here stays, and is told of.
     let kettle = json(&other, &["recall", "kettle"])["memories"][0]["id"].clone();
@@ -157,6 +159,16 @@ async fn a_file_that_is_not_as_it_was_written_is_not_imported_at_all() {
         assert!(message.contains("nothing was imported"), "{case}: {message}");
         assert!(!message.contains("Ahornweg"), "{case}: content in {message}");
     }
+    // Bytes that are no text, and more that is wrong than is told line by line.
+    fs::write(home.path("bytes.jsonl"), [&export.as_bytes()[..200], b"\xff\n"].concat()).unwrap();
+    let output = home.run(&["import", home.path("bytes.jsonl").to_str().unwrap()]);
+    let message = text(&output.stderr);
+    assert!(message.contains("not UTF-8") && message.contains("nothing was imported"), "{message}");
+    let many = format!("{}\n{}", lines[0], "no item\n".repeat(25));
+    let message = text(&import(&home, &many, &[]).stderr);
+    // 25 lines, and the end that is missing; 20 are told.
+    assert!(message.contains("and 6 more"), "{message}");
+    assert!(message.contains("nothing was imported"), "{message}");
     assert_eq!(json(&home, &["list"])["n_listed"], 0);
     // Exports of every released version are read.
     let output = import(&home, &export, &[]);

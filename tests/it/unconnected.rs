@@ -159,7 +159,7 @@ async fn a_first_start_without_a_network_serves_and_reaches_out_to_nobody() {
     })
     .await;
     let notes = status["notes"].to_string();
-    assert!(notes.contains("English only"), "what is reduced is not said: {status}");
+    assert!(notes.contains("Latin script only"), "what is reduced is not said: {status}");
     agent.store("The cat was sleeping on the sofa all afternoon").await;
     agent.store("The quarterly report is due on Friday").await;
     let found = agent.must("memory_search", json!({ "query": "a kitten napping" })).await;

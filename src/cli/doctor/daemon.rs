@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{DataPlaces, Finding};
+use super::{DataPlaces, Finding, Premises};
 use crate::cli::session::call_on;
 use crate::cli::show::text;
 use crate::clock::SystemClock;
@@ -99,14 +99,15 @@ const START: &str = "start it: `systemctl --user start recalld`, or `recalld ser
 
 impl Contact {
     /// Everything that follows from the attempt.
-    pub(super) fn findings(&self, data: Option<&DataPlaces>) -> Vec<Finding> {
+    pub(super) fn findings(&self, premises: &Premises) -> Vec<Finding> {
         match self {
             Self::Answers { socket, elapsed, status } => {
                 let took = elapsed.as_secs_f64() * 1e3;
                 let answers = format!("answers at {} in {took:.1} ms", socket.display());
                 let mut findings = vec![Finding::ok("daemon", answers), version(status)];
-                findings.extend(place(status, data));
-                findings.extend(parts(status));
+                findings.extend(place(status, premises.data.as_ref()));
+                findings.extend(parts(status, premises.model_remedy()));
+                findings.extend(weights(status, premises.weights_hash.as_deref()));
                 findings.push(parity(status));
                 findings.extend(backups(status));
                 findings.extend(needs_restart(status));
@@ -150,22 +151,35 @@ fn place(status: &Value, data: Option<&DataPlaces>) -> Option<Finding> {
 }
 
 /// The parts of the daemon, in its own words.
-fn parts(status: &Value) -> Vec<Finding> {
+fn parts(status: &Value, model_remedy: Option<&str>) -> Vec<Finding> {
     let parts = status["parts"].as_array().map_or(&[][..], Vec::as_slice);
-    parts.iter().filter_map(one_part).collect()
+    let has_model = !parts
+        .iter()
+        .any(|part| part["name"] == json!("model") && part["state"] == json!("degraded"));
+    let known = |part: &Value| {
+        let name = NAMES.iter().find(|(name, ..)| part["name"] == *name);
+        let (name, shown, remedy) = name.unwrap_or(&("", "part of the daemon", "look at its log"));
+        // Without a model there is nothing to wait for in the index either.
+        let remedy = match *name {
+            "model" | "vectors" if !has_model => model_remedy.unwrap_or(NO_MODEL),
+            _ => remedy,
+        };
+        one_part(part, shown, remedy)
+    };
+    parts.iter().filter_map(known).collect()
 }
 
-fn one_part(part: &Value) -> Option<Finding> {
-    let name = NAMES.iter().find(|(name, ..)| part["name"] == *name);
-    let (_, name, remedy) = name.unwrap_or(&("", "part of the daemon", "look at its log"));
+/// What helps against a model that does not work, where the doctor finds nothing wrong with it.
+const NO_MODEL: &str = "see `embed.model` in the configuration and the log; search by words works \
+                        meanwhile";
+
+fn one_part(part: &Value, name: &'static str, remedy: &str) -> Option<Finding> {
     let because = text(&part["because"]);
     Some(match part["state"].as_str()? {
         "ok" => Finding::ok(name, "well"),
         "off" => Finding::off(name, because),
-        "down" => {
-            Finding::down(name, format!("since {}: {because}", text(&part["since"])), *remedy)
-        }
-        _ => Finding::degraded(name, format!("since {}: {because}", text(&part["since"])), *remedy),
+        "down" => Finding::down(name, format!("since {}: {because}", text(&part["since"])), remedy),
+        _ => Finding::degraded(name, format!("since {}: {because}", text(&part["since"])), remedy),
     })
 }
 
@@ -192,9 +206,24 @@ const NAMES: &[(&str, &str, &str)] = &[
         "log",
         "see `last_error` and the file in `recalld status`: a full disk, or a directory gone",
     ),
-    ("model", "model", "see `embed.model` in the configuration; search by words works meanwhile"),
+    ("model", "model", NO_MODEL),
     ("llm", "language model", "see `llm` in the configuration; summaries quote meanwhile"),
 ];
+
+/// Whether the daemon works with the weights that are installed now.
+fn weights(status: &Value, installed: Option<&str>) -> Option<Finding> {
+    let loaded = status["weights_hash"].as_str()?;
+    installed.filter(|installed| *installed != loaded).map(|_| {
+        let detail = format!(
+            "the daemon has loaded {}, and other weights are configured or installed by now",
+            text(&status["model"])
+        );
+        Finding::degraded("model weights", detail, RESTART)
+    })
+}
+
+/// How a daemon takes what it reads only at its start.
+const RESTART: &str = "`systemctl --user restart recalld`";
 
 /// Whether the indexes hold what the store holds.
 fn parity(status: &Value) -> Finding {
@@ -241,7 +270,7 @@ fn needs_restart(status: &Value) -> Option<Finding> {
     let keys: Vec<String> = keys.iter().map(text).collect();
     (!keys.is_empty()).then(|| {
         let detail = format!("changed, and not in force before a restart: {}", keys.join(", "));
-        Finding::degraded("restart", detail, "`systemctl --user restart recalld`")
+        Finding::degraded("restart", detail, RESTART)
     })
 }
 
@@ -259,7 +288,11 @@ mod tests {
     fn states(status: Value) -> Vec<(&'static str, State)> {
         let socket = PathBuf::from("/run/recalld.sock");
         let contact = Contact::Answers { socket, elapsed: Duration::ZERO, status };
-        contact.findings(None).iter().map(|finding| (finding.part, finding.state)).collect()
+        contact
+            .findings(&Premises::default())
+            .iter()
+            .map(|finding| (finding.part, finding.state))
+            .collect()
     }
 
     #[test]
@@ -288,6 +321,39 @@ mod tests {
                 ("note", State::Ok),
             ]
         );
+    }
+
+    #[test]
+    fn a_model_that_does_not_work_is_told_with_what_helps_and_not_to_wait() {
+        let part = |name: &str, state: &str| json!({ "name": name, "state": state });
+        let advice = |status: &Value, premises: &Premises| -> Vec<String> {
+            let contact = Contact::Answers {
+                socket: PathBuf::new(),
+                elapsed: Duration::ZERO,
+                status: status.clone(),
+            };
+            let findings = contact.findings(premises);
+            let is_meant = |finding: &&Finding| finding.state == State::Degraded;
+            findings.iter().filter(is_meant).filter_map(|finding| finding.advice.clone()).collect()
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        let both = [part("vectors", "degraded"), part("model", "degraded")];
+        let dead = json!({ "version": version, "parts": both });
+        let get =
+            Finding::down(super::super::MODEL_SETTING, "no runtime", "pip download onnxruntime");
+        let premises = Premises { findings: vec![get], ..Premises::default() };
+        assert_eq!(advice(&dead, &premises), ["pip download onnxruntime"; 2]);
+        assert_eq!(advice(&dead, &Premises::default()), [NO_MODEL; 2]);
+        let loading = [part("vectors", "degraded"), part("model", "ok")];
+        let loading = json!({ "version": version, "parts": loading });
+        assert!(advice(&loading, &premises)[0].starts_with("wait"));
+
+        // Other weights under the same name count only after a restart.
+        let well = json!({ "version": version, "parts": [], "model": "m", "weights_hash": "a" });
+        let installed =
+            |hash: &str| Premises { weights_hash: Some(hash.to_owned()), ..Premises::default() };
+        assert_eq!(advice(&well, &installed("a")), [""; 0]);
+        assert_eq!(advice(&well, &installed("b")), [RESTART]);
     }
 
     #[test]

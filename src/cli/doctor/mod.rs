@@ -23,7 +23,7 @@ use daemon::Contact;
 use finding::Report;
 
 /// What the composition root knows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Premises {
     /// What it found itself.
     pub findings: Vec<Finding>,
@@ -35,7 +35,21 @@ pub struct Premises {
     pub units: Vec<ShippedUnit>,
     /// Memory that the daemon needs with the configured model, bytes.
     pub memory_bytes: Option<u64>,
+    /// Hash of the weights of the configured model as they are installed.
+    pub weights_hash: Option<String>,
 }
+
+impl Premises {
+    /// What to do about a model that does not work, if it was found out.
+    fn model_remedy(&self) -> Option<&str> {
+        let mut findings = self.findings.iter();
+        let finding = findings.find(|finding| finding.part == MODEL_SETTING)?;
+        finding.advice.as_deref().filter(|_| finding.state == State::Down)
+    }
+}
+
+/// The part that stands for the configured model: its files and what runs them.
+pub const MODEL_SETTING: &str = "model setting";
 
 /// The data directory and what lies in it.
 #[derive(Clone, Debug)]
@@ -64,7 +78,7 @@ async fn examine(premises: &Premises) -> Vec<Finding> {
         findings.extend(files::data(data));
         findings.push(lock::holder(data, &contact));
     }
-    findings.extend(contact.findings(premises.data.as_ref()));
+    findings.extend(contact.findings(premises));
     if let Contact::Answers { socket, .. } | Contact::Dead { socket, .. } = &contact {
         findings.extend(files::socket(socket));
     }

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::output::{complain, say};
 use super::session::{self, CliError, Connection, Door, LONG_WAIT};
 use crate::clock::SystemClock;
-use crate::domain::limits::{IMPORT_BATCH_BYTES, IMPORT_LINES_MAX, IMPORT_PROBLEMS_MAX};
+use crate::domain::limits::{IMPORT_BATCH_BYTES, IMPORT_LINES_MAX};
 use crate::mcp::transfer::{EXPORT_VERSION, Footer, Header, Line, read_item};
 use crate::ports::Clock as _;
 
 use file::{Source, Target};
-use plan::Batch;
+use plan::{Batch, Problems};
 
 /// Writes everything to `file`, or to standard output.
 pub(super) async fn export(
@@ -60,7 +60,10 @@ pub(super) async fn export(
         let answer = json!({ "path": path, "n_memories": n_memories, "n_forgotten": n_forgotten });
         say(&format!("{answer:#}"));
     } else {
-        say(&format!("exported {n_memories} memories to {path} (vectors are made anew from them)"));
+        say(&format!(
+            "exported {n_memories} memories and {n_forgotten} ids of forgotten ones to {path} (vectors \
+             are made anew)"
+        ));
     }
     Ok(())
 }
@@ -130,8 +133,9 @@ struct Sums {
     n_added: u64,
     n_same: u64,
     n_left_out: u64,
+    n_forgotten: u64,
     n_redacted: u64,
-    problems: Vec<String>,
+    problems: Problems,
 }
 
 impl Sums {
@@ -140,26 +144,31 @@ impl Sums {
         self.n_added += count("n_added");
         self.n_same += count("n_same");
         self.n_left_out += count("n_left_out");
+        self.n_forgotten += count("n_forgotten");
         self.n_redacted += count("n_redacted");
         let problems = answer.get("problems").and_then(Value::as_array).into_iter().flatten();
-        let room = IMPORT_PROBLEMS_MAX.saturating_sub(self.problems.len());
-        self.problems.extend(problems.filter_map(Value::as_str).take(room).map(str::to_owned));
+        let problems = problems.filter_map(Value::as_str).map(str::to_owned);
+        self.problems.count(problems, count("n_problems"));
     }
 
     fn tell(&self, is_dry: bool, is_json: bool) {
-        let Self { n_added, n_same, n_left_out, n_redacted, problems } = self;
+        let Self { n_added, n_same, n_left_out, n_forgotten, n_redacted, problems } = self;
         if is_json {
             let answer = json!({
                 "dry_run": is_dry, "n_added": n_added, "n_same": n_same, "n_left_out": n_left_out,
-                "n_redacted": n_redacted, "problems": problems,
+                "n_forgotten": n_forgotten, "n_redacted": n_redacted,
+                "n_problems": problems.n_all(), "problems": problems.lines(),
             });
             return say(&format!("{answer:#}"));
         }
-        for problem in problems {
-            complain(problem);
+        for problem in problems.lines() {
+            complain(&problem);
         }
         let verb = if is_dry { "to be imported" } else { "imported" };
-        say(&format!("{verb}: {n_added}, there already: {n_same}, left out: {n_left_out}"));
+        say(&format!(
+            "{verb}: {n_added}, there already: {n_same}, left out: {n_left_out}, ids of forgotten \
+             ones: {n_forgotten}"
+        ));
         if *n_redacted > 0 {
             say(&format!("with something redacted: {n_redacted}"));
         }

@@ -37,29 +37,70 @@ pub(super) const fn starts_group(item: &Item) -> bool {
 /// Reads the whole file: header, every line, that no version is missing, footer.
 pub(super) fn check(source: &Source) -> Result<(), CliError> {
     let mut checker = Checker::default();
-    let mut problems = Vec::new();
+    let mut problems = Problems::default();
     let mut n_lines = 0;
     for line in source.lines()? {
-        let (number, line) = line?;
+        let (number, line) = match line {
+            Ok(line) => line,
+            // What follows cannot be told apart into lines.
+            Err(error) => {
+                problems.add(error.to_string());
+                return Err(problems.nothing_imported());
+            }
+        };
         n_lines = number;
         if let Err(reason) = checker.line(number, &line) {
-            problems.push(format!("{}, line {number}: {reason}", source.name));
+            problems.add(format!("{}, line {number}: {reason}", source.name));
             // Without a header nothing that follows can be understood.
-            if number == 1 || problems.len() == IMPORT_PROBLEMS_MAX {
+            if number == 1 {
                 break;
             }
         }
     }
     if n_lines == 0 {
-        problems.push(format!("{}: it is empty", source.name));
+        problems.add(format!("{}: it is empty", source.name));
     } else if checker.has_begun && !checker.is_ended {
-        problems.push(format!("{}: its end is missing: it was cut short", source.name));
+        problems.add(format!("{}: its end is missing: it was cut short", source.name));
     }
-    if problems.is_empty() {
-        return Ok(());
+    if problems.n_all == 0 { Ok(()) } else { Err(problems.nothing_imported()) }
+}
+
+/// What is wrong, told one by one up to [`IMPORT_PROBLEMS_MAX`].
+#[derive(Default)]
+pub(super) struct Problems {
+    told: Vec<String>,
+    n_all: u64,
+}
+
+impl Problems {
+    fn add(&mut self, problem: String) {
+        self.count([problem], 1);
     }
-    problems.push("nothing was imported".to_owned());
-    Err(CliError::Data(problems.join("\n")))
+
+    /// Adds some of `n_all` problems.
+    pub(super) fn count(&mut self, some: impl IntoIterator<Item = String>, n_all: u64) {
+        let room = IMPORT_PROBLEMS_MAX.saturating_sub(self.told.len());
+        self.told.extend(some.into_iter().take(room));
+        self.n_all += n_all;
+    }
+
+    /// How many there are.
+    pub(super) fn n_all(&self) -> u64 {
+        self.n_all
+    }
+
+    /// Those that are told, and how many more there are.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let n_more = self.n_all.saturating_sub(self.told.len() as u64);
+        let more = (n_more > 0).then(|| format!("and {n_more} more"));
+        self.told.iter().cloned().chain(more).collect()
+    }
+
+    fn nothing_imported(&self) -> CliError {
+        let mut lines = self.lines();
+        lines.push("nothing was imported".to_owned());
+        CliError::Data(lines.join("\n"))
+    }
 }
 
 /// What has been seen of a file.

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use super::clauses::{self, Clause};
 use super::values::{Reading, Sort, Support, Value, read};
 use super::violation::{Reason, Violation};
-use crate::domain::text::latin_share;
+use crate::domain::embedding::ScriptShares;
 
 /// Words of a summary without support that a violation names.
 const WORDS_SHOWN_MAX: usize = 6;
@@ -142,7 +142,7 @@ fn check_length(
 }
 
 fn check_language(text: &str, sources: &[Source<'_>], violations: &mut Vec<Violation>) {
-    let is_latin = |text: &str| latin_share(text) >= 0.5;
+    let is_latin = |text: &str| ScriptShares::of(text).latin() >= 0.5;
     let has_letter = |text: &str| text.chars().any(char::is_alphabetic);
     let told: Vec<&Source<'_>> = sources.iter().filter(|source| has_letter(source.text)).collect();
     let n_latin = told.iter().filter(|source| is_latin(source.text)).count();

@@ -8,7 +8,7 @@ use super::policy::RankingPolicy;
 use super::question::Question;
 use super::reason::Reason;
 use crate::domain::dates;
-use crate::domain::embedding::Languages;
+use crate::domain::embedding::{ScriptShares, Scripts};
 use crate::domain::id::MemoryId;
 use crate::domain::likeness::{Likeness, Spread};
 use crate::domain::search::{Attributes, TextCandidates, TextHit, VectorCandidates, VectorHit};
@@ -22,7 +22,7 @@ const DEVIATION_MIN: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reader {
     /// What it reads.
-    pub languages: Languages,
+    pub scripts: Scripts,
     /// How near it puts texts: all cosines are brought to one scale by it.
     pub likeness: Likeness,
 }
@@ -30,7 +30,7 @@ pub struct Reader {
 impl Default for Reader {
     /// One that reads everything and whose cosines are taken as they are.
     fn default() -> Self {
-        Self { languages: Languages::All, likeness: Likeness::REFERENCE }
+        Self { scripts: Scripts::ALL, likeness: Likeness::REFERENCE }
     }
 }
 
@@ -76,7 +76,7 @@ struct Found<'a> {
 ///
 /// `B + 0.8 D + 0.5 date`: `B` is BM25 as a share of the best hit (half of it from the best clause
 /// if there are several), `D` the cosine standardised over the namespace, cut to -1.0..=1.0.
-/// A model that reads only Latin script has no say about a question or a memory in another.
+/// A model has no say about a question or a memory in a script that it does not read.
 pub fn fuse(
     question: &Question,
     text: &TextCandidates,
@@ -89,7 +89,7 @@ pub fn fuse(
         found.entry(hit.id).or_default().text = Some(hit);
     }
     let vector =
-        vector.filter(|arm| arm.reader.reads(question.latin_share, policy.question_latin_min));
+        vector.filter(|arm| arm.reader.reads(&question.scripts, policy.question_readable_min));
     for hit in vector.iter().flat_map(|arm| &arm.candidates.hits) {
         found.entry(hit.id).or_default().vector = Some(hit);
     }
@@ -103,7 +103,7 @@ pub fn fuse(
                 (None, None) => return None,
             };
             let seen = found.vector.zip(vector).filter(|(_, arm)| {
-                arm.reader.reads(attributes.latin_share, policy.memory_latin_min)
+                arm.reader.reads(&attributes.scripts, policy.memory_readable_min)
             });
             let mut reasons = Vec::new();
             if let Some(hit) = found.text {
@@ -135,16 +135,13 @@ pub fn fuse(
 }
 
 impl Reader {
-    /// Whether the model can read a text with this Latin share.
-    pub(super) fn reads(self, latin_share: f32, least: f32) -> bool {
-        match self.languages {
-            Languages::All => true,
-            Languages::Latin => latin_share >= least,
-        }
+    /// Whether the model can read at least this share of a text.
+    pub fn reads(self, text: &ScriptShares, least: f32) -> bool {
+        text.readable(self.scripts) >= least
     }
 
     fn spread(self, question: &Question, hit: &VectorHit) -> Spread {
-        self.likeness.between(question.latin_share, hit.attributes.latin_share)
+        self.likeness.between(question.scripts.latin(), hit.attributes.scripts.latin())
     }
 }
 

@@ -19,10 +19,10 @@ pub struct RankingPolicy {
     /// that much. Without it long memories crowd out short ones (beam: recall@10 .49 instead of
     /// .56).
     pub chunk_penalty: f64,
-    /// Least Latin share of a question for which a Latin-only model is asked at all, 0.0..=1.0.
-    pub question_latin_min: f32,
-    /// Least Latin share of a memory whose vector of a Latin-only model counts, 0.0..=1.0.
-    pub memory_latin_min: f32,
+    /// Least share of a question that a model must be able to read to be asked at all, 0.0..=1.0.
+    pub question_readable_min: f32,
+    /// Least share of a memory that a model must be able to read for its vector to count, 0.0..=1.0.
+    pub memory_readable_min: f32,
     /// Weight of a fitting date.
     pub date_weight: f64,
     /// Added for an exact phrase or all identifiers of the question; more than everything else can
@@ -65,8 +65,8 @@ impl Default for RankingPolicy {
             vector_weight: 0.8,
             vector_deviations: 4.0,
             chunk_penalty: 0.08,
-            question_latin_min: 0.6,
-            memory_latin_min: 0.5,
+            question_readable_min: 0.6,
+            memory_readable_min: 0.5,
             date_weight: 0.5,
             exact_weight: 3.0,
             strength_weight: 0.03,

@@ -1,6 +1,7 @@
 //! A question, read once for all that follows.
 
 use crate::domain::dates::{self, AskedDate};
+use crate::domain::embedding::ScriptShares;
 use crate::domain::search::TextQuery;
 use crate::domain::text::{self, query, tokens};
 
@@ -23,8 +24,8 @@ pub struct Question {
     pub identifiers: Vec<String>,
     /// The dates in it.
     pub dates: Vec<AskedDate>,
-    /// Share of it that a model of Latin script can read, 0.0..=1.0.
-    pub latin_share: f32,
+    /// How much of it is in which script.
+    pub scripts: ScriptShares,
     /// Share of its terms that are characters and pairs of scripts without blanks, 0.0..=1.0.
     pub unspaced_share: f64,
 }
@@ -46,7 +47,7 @@ impl Question {
             phrases: phrases(&normal),
             identifiers,
             dates: dates::asked(question),
-            latin_share: text::latin_share(question),
+            scripts: ScriptShares::of(question),
         }
     }
 }
@@ -55,7 +56,7 @@ impl Question {
 /// the text arm: a model takes all texts with the same name, and every text of that script, for near (recall@10 of Chinese questions about English memories with
 /// multilingual-e5-small: .25 with the names, .53 without; about Chinese memories .58 and .65).
 pub fn spoken(question: &str) -> String {
-    if text::latin_share(question) >= LATIN_NAMES_KEPT_FROM {
+    if ScriptShares::of(question).latin() >= LATIN_NAMES_KEPT_FROM {
         return question.to_owned();
     }
     let mut spoken = String::with_capacity(question.len());
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!(question.phrases[0], "becoming nicole");
         assert_eq!(question.identifiers, ["inc-90312"]);
         assert_eq!(question.dates.len(), 1);
-        assert!(question.latin_share > 0.99);
+        assert!(question.scripts.latin() > 0.99);
         assert_eq!(Question::read(" Dark mode? ").phrases, ["dark mode"]);
         assert_eq!(Question::read("tea?").phrases, [""; 0]);
         assert_eq!(Question::read("“深色模式”和`rg -n`").phrases[..2], ["深色模式", "rg -n"]);

@@ -97,10 +97,10 @@ fn precedes(new: &Kept<'_>, old: &Kept<'_>) -> bool {
 
 fn are_twins(left: &Kept<'_>, right: &Kept<'_>, view: &View<'_>) -> bool {
     let readable = |kept: &Kept<'_>| {
-        let share = kept.candidate.fused.attributes.latin_share;
-        view.reader.reads(share, view.ranking.memory_latin_min)
+        let scripts = &kept.candidate.fused.attributes.scripts;
+        view.reader.reads(scripts, view.ranking.memory_readable_min)
     };
-    let share = |kept: &Kept<'_>| kept.candidate.fused.attributes.latin_share;
+    let share = |kept: &Kept<'_>| kept.candidate.fused.attributes.scripts.latin();
     let spread = view.reader.likeness.between(share(left), share(right));
     let near = || {
         cosine(left.candidate.vectors, right.candidate.vectors)

@@ -2,6 +2,7 @@
 //! stored text and queries alike, indexed or still waiting to be.
 
 pub mod query;
+pub mod scripts;
 pub mod sentences;
 pub mod tokens;
 
@@ -39,32 +40,6 @@ pub fn is_unspaced(c: char) -> bool {
         | 0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff) // Thai, Lao, Myanmar, Khmer
 }
 
-/// Share of the text that a model of Latin script can read, 0.0..=1.0: Latin words of two or more
-/// letters against those plus two thirds of the characters of unspaced scripts plus the words of any
-/// other script. 1.0 for a text with neither.
-pub fn latin_share(text: &str) -> f32 {
-    let (mut latin, mut unspaced, mut other) = (0.0_f32, 0.0_f32, 0.0_f32);
-    for word in text.split(|c: char| !c.is_alphabetic()) {
-        let n_unspaced = word.chars().filter(|c| is_unspaced(*c)).count();
-        unspaced += n_unspaced as f32;
-        let n_latin = word.chars().filter(|c| is_latin(*c)).count();
-        if n_latin >= 2 {
-            latin += 1.0;
-        } else if n_unspaced == 0 && word.chars().count() >= 2 {
-            other += 1.0;
-        }
-    }
-    let total = latin + unspaced / 1.5 + other;
-    if total > 0.0 { latin / total } else { 1.0 }
-}
-
-/// Whether `c` is a letter of the Latin script (ASCII, Latin-1, Extended A/B and Additional).
-fn is_latin(c: char) -> bool {
-    c.is_ascii_alphabetic()
-        || (c.is_alphabetic()
-            && matches!(u32::from(c), 0x00c0..=0x024f | 0x1e00..=0x1eff | 0xff21..=0xff5a))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,21 +54,6 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(normalise(text), expected);
-        }
-    }
-
-    #[test]
-    fn latin_share_tells_what_an_english_model_can_read() {
-        for (text, least, most) in [
-            ("I like oolong tea", 1.0, 1.0),
-            ("我喜欢喝乌龙茶", 0.0, 0.0),
-            ("Я люблю чай", 0.0, 0.0),
-            ("Caroline什么时候去参加LGBTQ支持小组的？", 0.0, 0.3),
-            ("12345", 1.0, 1.0),
-            ("The café is called 乌龙", 0.7, 0.9),
-        ] {
-            let share = latin_share(text);
-            assert!((least..=most).contains(&share), "{text}: {share}");
         }
     }
 }

@@ -21,7 +21,7 @@ use super::lanes::lock;
 use super::queue::{Plan, Queue};
 use super::worker::{Loaded, Model, ModelError};
 use crate::domain::address::Network;
-use crate::domain::embedding::{Languages, ModelIdentity};
+use crate::domain::embedding::{ModelIdentity, Scripts};
 use crate::domain::limits::{EMBED_BATCH_MAX, ENDPOINT_PAUSE};
 use crate::http::{Breaker, Fault, FaultKind};
 use crate::ports::Clock;
@@ -45,6 +45,8 @@ pub struct EndpointSettings {
     pub document_prefix: Option<String>,
     /// The window that texts are cut for, tokens; `None`: what the catalogue says.
     pub tokens_max: Option<usize>,
+    /// What the model reads; `None`: what the catalogue says, else everything.
+    pub scripts: Option<Scripts>,
     /// Most texts of one request.
     pub batch: usize,
     /// Addresses that are neither this machine nor public and may be used all the same.
@@ -75,7 +77,7 @@ impl EndpointSettings {
             weights_hash: "by the endpoint".to_owned(),
             tokenizer_hash: "by the endpoint".to_owned(),
             text_template: super::text_template(),
-            languages: row.map_or(Languages::All, |row| row.languages),
+            scripts: self.scripts.unwrap_or_else(|| row.map_or(Scripts::ALL, |row| row.scripts)),
         }
     }
 }

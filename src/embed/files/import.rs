@@ -1,14 +1,15 @@
 //! Taking in a model that a person has as a directory.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use fastembed::TextEmbedding;
 use serde_json::Value;
 
-use super::manifest::{Manifest, Stamp, languages};
+use super::manifest::{IMPORTED, Manifest, Stamp};
 use super::{FilesError, Layout, TOKENIZER_FILES, WEIGHTS};
-use crate::domain::embedding::Languages;
+use crate::domain::embedding::Scripts;
 use crate::domain::limits::EMBED_TOKENS_MAX;
 use crate::embed::catalogue::{self, Hub, Pooling};
 
@@ -28,7 +29,7 @@ pub struct Import {
     pub pooling: Option<String>,
     /// Longest input, tokens.
     pub tokens_max: Option<usize>,
-    /// `latin` or `all`.
+    /// `all`, or names of scripts; else what the tokenizer shows.
     pub languages: Option<String>,
 }
 
@@ -47,17 +48,27 @@ impl Import {
         Ok(dir.file_name().unwrap_or_default().to_string_lossy().to_lowercase())
     }
 
+    /// What the model reads, if that is said or known.
+    pub(super) fn scripts(&self, name: &str) -> Result<Option<Scripts>, FilesError> {
+        match &self.languages {
+            Some(words) => words.parse().map(Some).map_err(|error| {
+                FilesError::Argument(format!("--languages: {error}, not `{words}`"))
+            }),
+            None => Ok(catalogue::alike(name).map(|row| row.scripts)),
+        }
+    }
+
     /// What the model will be, as far as it can be told without loading it.
     pub(super) fn manifest(&self, name: &str) -> Result<Manifest, FilesError> {
         self.look()?;
         let row = catalogue::alike(name);
         let pooling = match (&self.pooling, row) {
             (Some(word), _) => Pooling::parse(word).ok_or_else(|| {
-                FilesError::Unclear(format!("--pooling is mean or cls, not `{word}`"))
+                FilesError::Argument(format!("--pooling is mean or cls, not `{word}`"))
             })?,
             (None, Some(row)) => row.pooling,
             (None, None) => self.pooling_file().ok_or_else(|| {
-                FilesError::Unclear(format!(
+                FilesError::Argument(format!(
                     "the pooling of {name} is not known: say --pooling mean or --pooling cls (its \
                      card tells)"
                 ))
@@ -69,26 +80,20 @@ impl Import {
             .unwrap_or_else(|| self.window());
         if !(1..=EMBED_TOKENS_MAX).contains(&tokens_max) {
             let refusal = format!("--max-tokens is 1 to {EMBED_TOKENS_MAX}, not {tokens_max}");
-            return Err(FilesError::Unclear(refusal));
+            return Err(FilesError::Argument(refusal));
         }
-        let languages = match &self.languages {
-            Some(word) => languages(word).ok_or_else(|| {
-                FilesError::Unclear(format!("--languages is latin or all, not `{word}`"))
-            })?,
-            None => row.map_or(Languages::All, |row| row.languages),
-        };
         let prefix = |said: &Option<String>, known: Option<&str>| {
             said.clone().unwrap_or_else(|| known.unwrap_or_default().to_owned())
         };
         Ok(Manifest {
             name: name.to_owned(),
-            origin: "import".to_owned(),
+            origin: IMPORTED.to_owned(),
             dimension: 0,
             tokens_max,
             pooling,
             query_prefix: prefix(&self.query_prefix, row.map(|row| row.query_prefix)),
             document_prefix: prefix(&self.document_prefix, row.map(|row| row.document_prefix)),
-            languages,
+            scripts: Scripts::ALL,
             is_cache: false,
             files: Vec::new(),
             weights_hash: String::new(),
@@ -234,6 +239,10 @@ fn copy(from: &Path, to: &Path) -> Result<(), FilesError> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent).map_err(FilesError::io("make", parent))?;
     }
-    fs::copy(from, to).map_err(FilesError::io("copy", from))?;
-    File::open(to).and_then(|file| file.sync_all()).map_err(FilesError::io("sync", to))
+    // Not with the mode of the original: what lies here is its owner's alone.
+    let copied = File::create(to).and_then(|mut file| {
+        io::copy(&mut File::open(from)?, &mut file)?;
+        file.sync_all()
+    });
+    copied.map_err(FilesError::io("copy", from))
 }

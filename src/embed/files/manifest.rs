@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{FilesError, TOKENIZER_FILES, hash};
-use crate::domain::embedding::Languages;
+use crate::domain::embedding::Scripts;
 use crate::embed::catalogue::{Pooling, Row};
 
 /// Name of the file.
 pub(super) const NAME: &str = "manifest.json";
 /// Version of its form.
 const VERSION: u32 = 1;
+/// Origin of a model that a person brought.
+pub(super) const IMPORTED: &str = "import";
 
 /// What an installed model is and how it wants to be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ pub struct Manifest {
     /// Put before a document.
     pub document_prefix: String,
     /// What it reads.
-    pub languages: Languages,
+    pub scripts: Scripts,
     /// Whether its files lie as the hub's cache does.
     pub(super) is_cache: bool,
     pub(super) files: Vec<Stamp>,
@@ -90,21 +92,9 @@ struct Stored {
 }
 
 const LAYOUTS: [(&str, bool); 2] = [("files", false), ("hub cache", true)];
-const LANGUAGES: [(&str, Languages); 2] = [("latin", Languages::Latin), ("all", Languages::All)];
 
-/// The languages that a word stands for.
-pub(super) fn languages(word: &str) -> Option<Languages> {
-    LANGUAGES.iter().find(|(name, _)| *name == word).map(|(_, languages)| *languages)
-}
-
-/// The word for languages.
-pub fn languages_word(languages: Languages) -> &'static str {
-    name_of(&LANGUAGES, languages)
-}
-
-fn name_of<T: PartialEq + Copy>(table: &[(&'static str, T)], value: T) -> &'static str {
-    let row = table.iter().find(|(_, known)| *known == value);
-    row.map_or("", |(name, _)| name)
+fn layout_name(is_cache: bool) -> &'static str {
+    LAYOUTS.iter().find(|(_, known)| *known == is_cache).map_or("", |(name, _)| name)
 }
 
 impl Manifest {
@@ -118,7 +108,7 @@ impl Manifest {
             pooling: row.pooling,
             query_prefix: row.query_prefix.to_owned(),
             document_prefix: row.document_prefix.to_owned(),
-            languages: row.languages,
+            scripts: row.scripts,
             is_cache: true,
             files: Vec::new(),
             weights_hash: String::new(),
@@ -152,30 +142,70 @@ impl Manifest {
         for file in &mut self.files {
             *file = file.look(dir)?;
         }
-        let hash = |of_tokenizer: bool| {
-            let files = self.files.iter().filter(|file| file.is_tokenizer() == of_tokenizer);
-            hash::of_files(dir, files.map(|file| file.path.as_str()))
-                .map_err(FilesError::io("read the files in", dir))
-        };
-        let (weights_hash, tokenizer_hash) = (hash(false)?, hash(true)?);
-        self.weights_hash = weights_hash;
-        self.tokenizer_hash = tokenizer_hash;
+        self.weights_hash = self.hash(dir, false)?;
+        self.tokenizer_hash = self.hash(dir, true)?;
         Ok(())
+    }
+
+    fn hash(&self, dir: &Path, of_tokenizer: bool) -> Result<String, FilesError> {
+        let files = self.files.iter().filter(|file| file.is_tokenizer() == of_tokenizer);
+        hash::of_files(dir, files.map(|file| file.path.as_str()))
+            .map_err(FilesError::io("read the files in", dir))
+    }
+
+    /// Reads the files: they are those that were measured.
+    ///
+    /// # Errors
+    /// [`FilesError::Damaged`] names those that may not be.
+    pub(super) fn prove(&self, dir: &Path) -> Result<(), FilesError> {
+        for (of_tokenizer, expected) in [(false, &self.weights_hash), (true, &self.tokenizer_hash)]
+        {
+            if self.hash(dir, of_tokenizer)? == *expected {
+                continue;
+            }
+            let suspects = self.files.iter().filter(|file| file.is_tokenizer() == of_tokenizer);
+            let changed: Vec<&str> = suspects
+                .clone()
+                .filter(|file| file.look(dir).map_or(true, |found| found != **file))
+                .map(|file| file.path.as_str())
+                .collect();
+            // Bytes can change without leaving a trace in length and time.
+            let all: Vec<&str> = suspects.map(|file| file.path.as_str()).collect();
+            let paths = if changed.is_empty() { &all } else { &changed };
+            return Err(self.damaged(dir, paths, "its hash is not that of what was installed"));
+        }
+        Ok(())
+    }
+
+    /// These files are not what they should be.
+    pub(super) fn damaged(&self, dir: &Path, paths: &[&str], reason: &str) -> FilesError {
+        let paths: Vec<String> =
+            paths.iter().map(|path| dir.join(path).display().to_string()).collect();
+        let remedy = if self.origin == IMPORTED {
+            format!("install it anew with `recalld model import DIR --name {}`", self.name)
+        } else {
+            format!("remove {} and run `recalld model use {}`", dir.display(), self.name)
+        };
+        FilesError::Damaged { what: paths.join(", "), reason: reason.to_owned(), remedy }
     }
 
     /// The manifest in a directory.
     pub(super) fn read(dir: &Path) -> Result<Self, FilesError> {
         let path = dir.join(NAME);
         let text = fs::read(&path).map_err(FilesError::io("read", &path))?;
-        let damaged = |reason: String| FilesError::Damaged { path: path.clone(), reason };
+        let damaged = |reason: String| FilesError::Damaged {
+            what: path.display().to_string(),
+            reason,
+            remedy: format!("remove {} and install the model anew", dir.display()),
+        };
         let stored: Stored =
             serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         if stored.version != VERSION {
             return Err(damaged(format!("version {} instead of {VERSION}", stored.version)));
         }
         let layout = LAYOUTS.iter().find(|(name, _)| *name == stored.layout);
-        let (Some((_, is_cache)), Some(pooling), Some(languages)) =
-            (layout, Pooling::parse(&stored.pooling), languages(&stored.languages))
+        let (Some((_, is_cache)), Some(pooling), Ok(scripts)) =
+            (layout, Pooling::parse(&stored.pooling), stored.languages.parse())
         else {
             return Err(damaged("unknown layout, pooling or languages".to_owned()));
         };
@@ -194,7 +224,7 @@ impl Manifest {
             pooling,
             query_prefix: stored.query_prefix,
             document_prefix: stored.document_prefix,
-            languages,
+            scripts,
             is_cache: *is_cache,
             files: stored.files,
             weights_hash: stored.weights_hash,
@@ -208,22 +238,20 @@ impl Manifest {
             version: VERSION,
             name: self.name.clone(),
             origin: self.origin.clone(),
-            layout: name_of(&LAYOUTS, self.is_cache).to_owned(),
+            layout: layout_name(self.is_cache).to_owned(),
             dimension: self.dimension,
             tokens_max: self.tokens_max,
             pooling: self.pooling.as_str().to_owned(),
             query_prefix: self.query_prefix.clone(),
             document_prefix: self.document_prefix.clone(),
-            languages: languages_word(self.languages).to_owned(),
+            languages: self.scripts.words(),
             weights_hash: self.weights_hash.clone(),
             tokenizer_hash: self.tokenizer_hash.clone(),
             files: self.files.clone(),
         };
         let path: PathBuf = dir.join(NAME);
-        let text = serde_json::to_vec_pretty(&stored).map_err(|error| FilesError::Damaged {
-            path: path.clone(),
-            reason: error.to_string(),
-        })?;
+        let text = serde_json::to_vec_pretty(&stored)
+            .map_err(|error| FilesError::io("write", &path)(error.into()))?;
         let written = tempfile::NamedTempFile::new_in(dir).and_then(|mut file| {
             file.write_all(&text)?;
             file.as_file().sync_all()?;

@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use fastembed::TextEmbedding;
 
 pub use self::import::Import;
-pub use self::manifest::{Manifest, languages_word};
+pub use self::manifest::Manifest;
 
 use super::catalogue::{self, Hub, Row};
 use super::onnx;
 use super::runtime::{self, Places, Runtime, RuntimeError};
-use crate::domain::embedding::is_model_name;
+use crate::domain::embedding::{Scripts, is_model_name};
+use crate::embed::Model as _;
 
 /// The weights of a model that is no catalogue one.
 pub(super) const WEIGHTS: &str = "model.onnx";
@@ -60,13 +61,15 @@ pub enum FilesError {
         /// Which.
         names: Vec<String>,
     },
-    /// The manifest does not read as one.
-    #[error("{} is damaged ({reason}): install the model again", path.display())]
+    /// What was installed is not what is there.
+    #[error("{what} is damaged ({reason}): {remedy}")]
     Damaged {
-        /// The manifest.
-        path: PathBuf,
+        /// Which files.
+        what: String,
         /// How.
         reason: String,
+        /// How the model is installed anew.
+        remedy: String,
     },
     /// What is to be installed does not work.
     #[error("the model {name} does not work: {reason}")]
@@ -79,7 +82,10 @@ pub enum FilesError {
     /// ONNX Runtime cannot be used.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// Something must be said.
+    /// Something that is said of it is wrong, or must be said.
+    #[error("{0}")]
+    Argument(String),
+    /// Its files do not say enough.
     #[error("{0}")]
     Unclear(String),
 }
@@ -119,29 +125,40 @@ pub fn list(models_dir: &Path) -> Vec<Manifest> {
     found
 }
 
-/// Opens an installed model: all its files are there, and what they are is known. A file that was
-/// changed since is read again, so that other weights are another model.
+/// Opens an installed model and reads all its files: they are those that were installed. A damaged one
+/// must not get to the runtime, and other weights under the same name are another model.
 ///
 /// # Errors
 /// [`FilesError::NotInstalled`], or what is wrong with it.
 pub fn open(models_dir: &Path, name: &str) -> Result<Installed, FilesError> {
+    let installed = look(models_dir, name)?;
+    installed.manifest.prove(&installed.dir)?;
+    Ok(installed)
+}
+
+/// Looks at an installed model: all its files are there. They are read only if length or time of
+/// change say that they are others.
+///
+/// # Errors
+/// [`FilesError::NotInstalled`], or what is wrong with it.
+pub fn glance(models_dir: &Path, name: &str) -> Result<Installed, FilesError> {
+    let installed = look(models_dir, name)?;
+    if installed.manifest.has_changed(&installed.dir)? {
+        installed.manifest.prove(&installed.dir)?;
+    }
+    Ok(installed)
+}
+
+fn look(models_dir: &Path, name: &str) -> Result<Installed, FilesError> {
     let dir = directory(models_dir, name)?;
     if !dir.join(manifest::NAME).exists() {
         return Err(FilesError::NotInstalled { name: name.to_owned() });
     }
-    let mut manifest = Manifest::read(&dir)?;
-    let missing: Vec<String> = manifest
-        .files
-        .iter()
-        .map(|file| file.path.clone())
-        .filter(|path| !dir.join(path).is_file())
-        .collect();
+    let manifest = Manifest::read(&dir)?;
+    let paths = manifest.files.iter().map(|file| file.path.as_str());
+    let missing: Vec<&str> = paths.filter(|path| !dir.join(path).is_file()).collect();
     if !missing.is_empty() {
-        return Err(FilesError::Missing { dir, names: missing });
-    }
-    if manifest.has_changed(&dir)? {
-        manifest.measure(&dir)?;
-        manifest.write(&dir)?;
+        return Err(manifest.damaged(&dir, &missing, "not there"));
     }
     let layout = match catalogue::named(name).and_then(|row| row.hub.clone()) {
         Some(hub) if manifest.is_cache => Layout::Hub(hub),
@@ -174,7 +191,8 @@ pub fn fetch(
     let mut manifest = Manifest::of_row(row);
     manifest.files = import::cached_files(&dir, hub)?;
     manifest.measure(&dir)?;
-    prove(&dir, manifest, Layout::Hub(hub.clone()), runtime, n_threads)
+    let installed = Installed { manifest, dir, layout: Layout::Hub(hub.clone()) };
+    prove(installed, Some(row.scripts), runtime, n_threads)
 }
 
 /// Loads an installed model and sees that it works.
@@ -187,8 +205,9 @@ pub fn check(
     places: &Places,
     n_threads: usize,
 ) -> Result<Manifest, FilesError> {
-    let Installed { manifest, dir, layout } = open(models_dir, name)?;
-    prove(&dir, manifest, layout, &runtime::open(places)?, n_threads)
+    let installed = open(models_dir, name)?;
+    let scripts = installed.manifest.scripts;
+    prove(installed, Some(scripts), &runtime::open(places)?, n_threads)
 }
 
 /// Whether a model of this name is installed.
@@ -196,19 +215,29 @@ pub fn is_installed(models_dir: &Path, name: &str) -> bool {
     directory(models_dir, name).is_ok_and(|dir| dir.join(manifest::NAME).is_file())
 }
 
-/// Loads the model that lies in `dir`, sees that it tells like from unlike, and writes its manifest.
+/// Loads a model, sees that it tells like from unlike, and writes its manifest. What it reads is found
+/// out unless that is known.
 fn prove(
-    dir: &Path,
-    manifest: Manifest,
-    layout: Layout,
+    installed: Installed,
+    scripts: Option<Scripts>,
     runtime: &Runtime,
     n_threads: usize,
 ) -> Result<Manifest, FilesError> {
-    let name = manifest.name.clone();
+    let name = installed.manifest.name.clone();
     let broken = |reason: String| FilesError::Broken { name: name.clone(), reason };
-    let installed = Installed { manifest, dir: dir.to_owned(), layout };
-    let mut loaded = onnx::load(&installed, runtime, n_threads).map_err(broken)?;
-    let vectors = loaded.model.embed(&PROOF).map_err(|error| broken(error.to_string()))?;
+    let mut model = onnx::open(&installed, runtime, n_threads).map_err(broken)?;
+    let scripts = match scripts {
+        Some(scripts) => scripts,
+        None => model.scripts().map_err(broken)?,
+    };
+    if scripts.is_empty() {
+        return Err(broken(
+            "its tokenizer makes single letters of every script that was tried; if it reads one \
+             all the same, say --languages"
+                .to_owned(),
+        ));
+    }
+    let vectors = model.embed(&PROOF).map_err(|error| broken(error.to_string()))?;
     let [text, like, unlike] = vectors.as_slice() else {
         return Err(broken(format!("{} vectors for 3 texts", vectors.len())));
     };
@@ -221,9 +250,8 @@ fn prove(
              or the tokenizer may be wrong"
         )));
     }
-    let dimension = loaded.identity.dimension;
-    let manifest = Manifest { dimension, ..installed.manifest };
-    manifest.write(dir)?;
+    let manifest = Manifest { dimension: text.len(), scripts, ..installed.manifest };
+    manifest.write(&installed.dir)?;
     Ok(manifest)
 }
 
@@ -247,6 +275,7 @@ pub fn import(
     let name = import.name()?;
     let dir = directory(models_dir, &name)?;
     let manifest = import.manifest(&name)?;
+    let scripts = import.scripts(&name)?;
     let runtime = &runtime::open(places)?;
     fs::create_dir_all(models_dir).map_err(FilesError::io("make", models_dir))?;
     let staging = tempfile::Builder::new()
@@ -255,7 +284,8 @@ pub fn import(
         .map_err(FilesError::io("make a directory in", models_dir))?;
     let made = staging.path().join(&name);
     let (manifest, layout) = import.copy(manifest, &made)?;
-    let manifest = prove(&made, manifest, layout, runtime, n_threads)?;
+    let installed = Installed { manifest, dir: made.clone(), layout };
+    let manifest = prove(installed, scripts, runtime, n_threads)?;
     sync(&made)?;
     if dir.exists() {
         let old = staging.path().join("replaced");

@@ -6,7 +6,7 @@ use pocket_encoder::Encoder;
 
 use super::{assert_unit, cosine};
 use crate::domain::chunk::chunks;
-use crate::domain::embedding::{Languages, Vector};
+use crate::domain::embedding::{Scripts, Vector};
 use crate::domain::likeness::{Likeness, PAIRS, Spread};
 use crate::embed::{Choice, Queue, bundled};
 use crate::ports::Embedder;
@@ -23,7 +23,7 @@ async fn documents(queue: &Queue, texts: &[&str]) -> Vec<Vec<Vector>> {
 fn the_identity_names_weights_tokenizer_and_layout() {
     let identity = bundled::identity();
     assert_eq!((identity.dimension, identity.tokens_max), (384, 128));
-    assert_eq!(identity.languages, Languages::Latin);
+    assert_eq!(identity.scripts, Scripts::LATIN);
     assert!(identity.normalised && identity.pooling.contains("mean"), "{identity:?}");
     for hash in [&identity.weights_hash, &identity.tokenizer_hash] {
         assert!(hash.len() == 71 && hash.starts_with("sha256:"), "{hash}");

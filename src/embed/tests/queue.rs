@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 
-use crate::domain::embedding::{Languages, ModelIdentity};
+use crate::domain::embedding::{ModelIdentity, Scripts};
 use crate::domain::limits::{EMBED_QUEUE_MAX, QUERY_CACHE_MAX};
 use crate::embed::{Choice, Loaded, Model, ModelError, Plan, Queue};
 use crate::ports::{EmbedError, Embedder};
@@ -86,7 +86,7 @@ fn identity() -> ModelIdentity {
         weights_hash: String::new(),
         tokenizer_hash: String::new(),
         text_template: String::new(),
-        languages: Languages::All,
+        scripts: Scripts::ALL,
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! It owns the rows of every namespace in RAM and the graphs over the large ones; the f32 vectors
 //! stay in the store, from where the caller reads those of the best candidates. A change is
-//! applied before it is acknowledged. Nothing here is on disk.
+//! applied before it is acknowledged. Archived memories have no rows: words find them, and their
+//! vectors come back with them. Nothing here is on disk.
 
 mod builder;
 pub mod graph;
@@ -79,10 +80,11 @@ impl VectorIndex {
     /// Empties the index for the vectors of `space`. From here on commits are applied, and what
     /// they touch is not overwritten by [`Self::load`].
     pub(crate) fn begin(&self, space: SpaceId, catalog: &Catalog) {
+        let is_hot = |slot: &Slot| catalog.entry(*slot).is_some_and(Entry::is_hot);
         let emptied = State {
             space: Some(space),
             shelves: HashMap::new(),
-            pending: catalog.slots().collect(),
+            pending: catalog.slots().filter(is_hot).collect(),
             touched: Some(HashSet::new()),
         };
         *self.write() = emptied;
@@ -93,6 +95,7 @@ impl VectorIndex {
         let mut state = self.write();
         for (id, embedded) in page {
             if let Some((slot, entry)) = catalog.find(*id)
+                && entry.is_hot()
                 && !state.is_touched(*id)
             {
                 state.put(slot, entry, embedded);
@@ -120,6 +123,11 @@ impl VectorIndex {
     ) {
         self.note_activity();
         let mut state = self.write();
+        if !entry.is_hot() {
+            state.touch(entry.id);
+            state.chill(slot, entry);
+            return;
+        }
         match embedded.filter(|embedded| Some(embedded.space) == state.space) {
             Some(embedded) => {
                 state.touch(entry.id);
@@ -223,7 +231,7 @@ impl VectorIndex {
     pub(crate) fn compare(&self, entry: &Entry, stored: Option<&Embedded>) -> Agreement {
         let state = self.read();
         let rows = state.shelves.get(&entry.namespace).map(|shelf| &shelf.rows);
-        match (stored, rows.filter(|rows| rows.contains(entry.id))) {
+        match (stored.filter(|_| entry.is_hot()), rows.filter(|rows| rows.contains(entry.id))) {
             (None, None) => Agreement::Same,
             (Some(_), None) => Agreement::Missing,
             (None, Some(_)) => Agreement::Surplus,
@@ -241,7 +249,9 @@ impl VectorIndex {
         if state.is_touched(entry.id) {
             return false;
         }
-        if let Some(embedded) = stored {
+        if !entry.is_hot() {
+            state.chill(slot, entry);
+        } else if let Some(embedded) = stored {
             state.put(slot, entry, embedded);
         } else {
             state.remove(entry.namespace, entry.id);
@@ -339,6 +349,12 @@ impl State {
         if let Some(shelf) = self.shelves.get_mut(&namespace) {
             shelf.remove(id);
         }
+    }
+
+    /// Takes away the rows of a memory that is archived, without waiting for others.
+    fn chill(&mut self, slot: Slot, entry: &Entry) {
+        self.remove(entry.namespace, entry.id);
+        self.pending.remove(&slot);
     }
 
     fn has_rows(&self, entry: &Entry) -> bool {

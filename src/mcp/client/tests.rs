@@ -81,6 +81,7 @@ async fn calls_in_flight_get_their_own_answers() {
     );
     let expected = |is_error, text: &str, structured| ToolReply {
         is_error,
+        fault: None,
         text: text.to_owned(),
         structured,
     };

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::clock::{ManualClock, SeededIds};
 use crate::domain::decay::DecayPolicy;
-use crate::domain::embedding::{SpaceId, Vector};
+use crate::domain::embedding::{ScriptShares, SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
 use crate::domain::job::{JobName, JobState, Outcome, Run, RunId, Trigger};
@@ -84,7 +84,7 @@ impl Candidates for FakeCandidates {
                     attributes: Attributes {
                         namespace: memory.namespace.clone(),
                         event_time: memory.event_time(),
-                        latin_share: 1.0,
+                        scripts: ScriptShares::of(&memory.content),
                     },
                 })
                 .collect();

@@ -139,6 +139,19 @@ fn receipt(
     }
     reply.field("n_forgotten", n_forgotten);
     reply.field("forgotten", ids);
+    if !receipt.withdrawn.is_empty() {
+        let n_withdrawn = receipt.withdrawn.len();
+        let withdrawn: Vec<String> = receipt
+            .withdrawn
+            .iter()
+            .take(FORGOTTEN_IDS_SHOWN_MAX)
+            .map(ToString::to_string)
+            .collect();
+        reply.line(format!("n_withdrawn (made of it, gone for good): {n_withdrawn}"));
+        reply.line(format!("withdrawn: {}", withdrawn.join(", ")));
+        reply.field("n_withdrawn", n_withdrawn);
+        reply.field("withdrawn", withdrawn);
+    }
     for (name, time) in times {
         reply.field(&name, time);
     }

@@ -5,7 +5,7 @@ use rmcp::model::Tool;
 use super::super::args::Arguments;
 use super::super::reply::{Budget, Detail, Reply, Shown};
 use super::super::schema::{self, Conduct};
-use super::{Call, Outcome, split_references};
+use super::{Call, Outcome, history, split_references};
 use crate::domain::limits::CONTENT_BYTES_MAX;
 use crate::domain::memory::Memory;
 use crate::service::get::{GetAnswer, GetRequest};
@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "memory_get";
 pub(super) fn definition() -> Tool {
     let properties = vec![
         schema::list("ids", "ids or handles"),
-        schema::flag("history", "earlier versions too"),
+        schema::flag("history", "earlier versions and changes too"),
         schema::integer("offset", "characters of the text to skip (next_offset of a cut answer)"),
     ];
     schema::tool(
@@ -29,11 +29,11 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let references = arguments.list(&["ids", "id"])?.unwrap_or_default();
-    let history = arguments.flag(&["history"])?.unwrap_or_default();
+    let with_history = arguments.flag(&["history"])?.unwrap_or_default();
     let offset = arguments.integer(&["offset"], 0, CONTENT_BYTES_MAX)?.unwrap_or_default();
     let warnings = arguments.finish();
     let (references, unreadable) = split_references(references)?;
-    let request = GetRequest { references, history, reinforces: true };
+    let request = GetRequest { references, history: with_history, reinforces: true };
     let mut answer = call.service.get(call.caller, request).await?;
     answer.missing.extend(unreadable);
     Ok(render(&answer, offset, &warnings))
@@ -116,6 +116,10 @@ fn page(
         reply.memories("history", versions);
     }
     reply.n_items = memories.len();
+    for changed in answer.memories.iter().filter(|got| !got.changes.is_empty()) {
+        reply.line("What was done to it last:");
+        history::changes(&mut reply, &changed.changes);
+    }
     for part in shown.iter().filter(|part| part.next_offset.is_some()) {
         let next = part.next_offset.unwrap_or_default();
         let handle = part.memory.id.handle();

@@ -23,20 +23,24 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
         return Err(InvalidArgument::new("lines", expected, &lines.len().into()).into());
     }
     let (groups, mut problems) = groups(&lines, first_line);
+    let mut counts = Counts { n_left_out: problems.len() as u64, ..Counts::default() };
+    let bears: Vec<Bears> = groups.iter().map(Bears::of).collect();
     let imported = call.service.import(call.caller, groups, is_continued, is_dry).await?;
-    let mut counts = Counts::default();
-    for one in &imported {
-        counts.add(one);
+    for (one, bears) in imported.iter().zip(bears) {
+        counts.add(one, bears);
         problems.extend(problem(one));
     }
+    let n_problems = problems.len();
     problems.truncate(IMPORT_PROBLEMS_MAX);
     let mut reply = Reply::default();
-    let Counts { n_added, n_same, n_left_out, n_redacted } = counts;
+    let Counts { n_added, n_same, n_left_out, n_forgotten, n_redacted } = counts;
     reply.line(format!("added {n_added}, there already {n_same}, left out {n_left_out}"));
     reply.field("n_added", n_added);
     reply.field("n_same", n_same);
     reply.field("n_left_out", n_left_out);
+    reply.field("n_forgotten", n_forgotten);
     reply.field("n_redacted", n_redacted);
+    reply.field("n_problems", n_problems);
     reply.remarks("problems", &problems);
     reply.remarks("warnings", &warnings);
     reply.n_items = imported.len();
@@ -85,27 +89,54 @@ fn is_version_of(id: &crate::domain::id::MemoryId, incoming: &Incoming) -> bool 
     }
 }
 
+/// What a group is about: the counts are those that an export gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bears {
+    Memory,
+    /// More earlier versions of a memory that was counted before.
+    Earlier,
+    Forgotten,
+}
+
+impl Bears {
+    fn of(incoming: &Incoming) -> Self {
+        match incoming.group.first() {
+            Some(Item::Memory { .. }) => Self::Memory,
+            Some(Item::Earlier(_)) | None => Self::Earlier,
+            Some(Item::Forgotten(_)) => Self::Forgotten,
+        }
+    }
+}
+
 #[expect(clippy::struct_field_names, reason = "counts are called n_ everywhere")]
 #[derive(Default)]
 struct Counts {
     n_added: u64,
     n_same: u64,
     n_left_out: u64,
+    n_forgotten: u64,
     n_redacted: u64,
 }
 
 impl Counts {
-    fn add(&mut self, one: &Imported) {
-        match one.outcome {
-            Ok(ImportOutcome::Added) => self.n_added += 1,
-            Ok(ImportOutcome::Same) => self.n_same += 1,
-            Ok(
-                ImportOutcome::Different
-                | ImportOutcome::ForgottenHere
-                | ImportOutcome::RememberedHere
-                | ImportOutcome::WithoutMemory,
-            )
-            | Err(_) => self.n_left_out += 1,
+    fn add(&mut self, one: &Imported, bears: Bears) {
+        match (&one.outcome, bears) {
+            (Ok(ImportOutcome::Added | ImportOutcome::Same), Bears::Earlier) => {}
+            (Ok(ImportOutcome::Added | ImportOutcome::Same), Bears::Forgotten) => {
+                self.n_forgotten += 1;
+            }
+            (Ok(ImportOutcome::Added), Bears::Memory) => self.n_added += 1,
+            (Ok(ImportOutcome::Same), Bears::Memory) => self.n_same += 1,
+            (
+                Ok(
+                    ImportOutcome::Different
+                    | ImportOutcome::ForgottenHere
+                    | ImportOutcome::RememberedHere
+                    | ImportOutcome::WithoutMemory,
+                )
+                | Err(_),
+                _,
+            ) => self.n_left_out += 1,
         }
         self.n_redacted += u64::from(!one.redacted.is_empty());
     }

@@ -5,6 +5,7 @@ mod export;
 mod feedback;
 mod forget;
 mod get;
+mod history;
 mod import;
 mod list;
 mod maintenance;
@@ -81,7 +82,8 @@ pub(super) fn is_for(name: &str, caller: &Caller, toolset: Toolset) -> bool {
 fn for_the_person(name: &str) -> bool {
     matches!(
         name,
-        restore::NAME
+        history::NAME
+            | restore::NAME
             | backup::NAME
             | export::NAME
             | import::NAME
@@ -121,6 +123,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         forget::NAME => forget::run(call, arguments).await,
         feedback::NAME => feedback::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
+        history::NAME => history::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
         export::NAME => export::run(call, arguments).await,
         import::NAME => import::run(call, arguments).await,
@@ -140,6 +143,7 @@ pub(super) fn is_reading(name: &str) -> bool {
         name,
         search::NAME
             | get::NAME
+            | history::NAME
             | list::NAME
             | status::NAME
             | export::NAME

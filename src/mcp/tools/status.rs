@@ -92,6 +92,8 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
         let counters: JsonObject =
             report.counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
         put(&mut facts, "counters", counters);
+        let weights = report.model.as_ref().map(|model| model.weights_hash.clone());
+        put(&mut facts, "weights_hash", weights);
         put(&mut facts, "llm", llm(&report.llm));
         put(&mut facts, "config", config(&process.config));
         put(&mut facts, "log", log(&process.log));

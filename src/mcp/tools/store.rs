@@ -172,12 +172,22 @@ fn render(memories: &[Kept], warnings: &[String], is_full: bool) -> Reply {
         put(&mut value, "embedded", one.embedded);
         put(&mut value, "redacted", one.redacted.clone());
         put(&mut value, "changed", one.changed.clone());
+        put(&mut value, "ignored", one.ignored.clone());
+        let instead = one.supersedes_instead.map(|id| id.to_string());
+        put(&mut value, "supersedes", instead.clone());
         line.push_str(&format!(", embedded {}", one.embedded));
         if !one.redacted.is_empty() {
             line.push_str(&format!(", redacted {}", one.redacted.join(" + ")));
         }
         if !one.changed.is_empty() {
             line.push_str(&format!(", changed {}", one.changed.join(" + ")));
+        }
+        if !one.ignored.is_empty() {
+            let ignored = one.ignored.join(" + ");
+            line.push_str(&format!(", ignored {ignored} (memory_update changes them)"));
+        }
+        if let Some(id) = instead {
+            line.push_str(&format!(", supersedes {id}, the latest successor of the one named"));
         }
         reply.line(line);
         values.push(Value::Object(value));

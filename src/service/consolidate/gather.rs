@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::domain::consolidation::{
     FINGERPRINT_KEY, Item, MAKER_KEY, Policy, Summary, WORD_SPREAD, centre, is_source, word_vector,
 };
-use crate::domain::embedding::{Languages, SpaceId, Vector};
+use crate::domain::embedding::{ScriptShares, SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
 use crate::domain::likeness::Spread;
@@ -20,12 +20,13 @@ use crate::domain::limits::{CLUSTER_POINTS_MAX, SCAN_PAGE};
 use crate::domain::memory::{Kind, Memory, Metadata, Origin, Status};
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::Reader;
-use crate::domain::text::latin_share;
 use crate::ports::{Listing, Snapshot, StoreError};
 use crate::service::Service;
 
 /// Share of Latin script from which a text counts as Latin, as for [`Reader::likeness`].
 const LATIN_MIN: f32 = 0.5;
+/// Share of a text that a model must be able to read for its vector to stand for it.
+const READABLE_MIN: f32 = 0.5;
 
 /// How texts are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,10 +218,11 @@ impl Gatherer<'_> {
     }
 
     fn means(&self, text: &str) -> Means {
-        match self.view.map(|view| view.reader.languages) {
-            Some(_) if latin_share(text) >= LATIN_MIN => Means::Latin,
-            Some(Languages::All) => Means::Other,
-            None | Some(Languages::Latin) => Means::Words,
+        let scripts = ScriptShares::of(text);
+        match self.view.filter(|view| view.reader.reads(&scripts, READABLE_MIN)) {
+            Some(_) if scripts.latin() >= LATIN_MIN => Means::Latin,
+            Some(_) => Means::Other,
+            None => Means::Words,
         }
     }
 

@@ -12,7 +12,7 @@ use super::model::StandIn;
 use crate::clock::{ManualClock, SeededIds};
 use crate::domain::change::RequestKey;
 use crate::domain::decay::DecayPolicy;
-use crate::domain::embedding::{Languages, SpaceNote};
+use crate::domain::embedding::{Scripts, SpaceNote};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::{Access, Actor, AgentName, Caller, ReadGrant};
 use crate::domain::likeness::Likeness;
@@ -75,18 +75,18 @@ pub(super) struct Fixture {
 impl Fixture {
     /// Ready, with a model that reads everything.
     pub(super) async fn new() -> Self {
-        Self::with_languages(Languages::All).await
+        Self::with_scripts(Scripts::ALL).await
     }
 
-    /// Ready, with a model that reads these languages.
-    pub(super) async fn with_languages(languages: Languages) -> Self {
-        let fixture = Self::unloaded(languages);
+    /// Ready, with a model that reads these scripts.
+    pub(super) async fn with_scripts(scripts: Scripts) -> Self {
+        let fixture = Self::unloaded(scripts);
         fixture.load().await;
         fixture
     }
 
     /// The space is not open and the indexes are not loaded yet.
-    pub(super) fn unloaded(languages: Languages) -> Self {
+    pub(super) fn unloaded(scripts: Scripts) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(Timestamp::from_second(1_700_000_000).unwrap()));
         let settings = StoreSettings { cache_bytes: 4 << 20 };
@@ -98,7 +98,7 @@ impl Fixture {
         };
         let index = EmbeddedIndex::open(&dir.path().join("index"), index_settings, clock.clone());
         store.subscribe(index.clone());
-        let model = Arc::new(StandIn::new(languages));
+        let model = Arc::new(StandIn::new(scripts));
         let ids = Arc::new(GivenIds { laid_out: Mutex::default(), seeded: SeededIds::new(11) });
         let counted = Arc::new(Counted::default());
         let ports = Ports {

@@ -7,7 +7,7 @@ use crate::domain::change::{Change, ChangeSet, NewMemory, Patch};
 use crate::domain::consolidation::{
     FINGERPRINT_KEY, Policy, WORD_DIMENSION, WORD_SPREAD, fingerprint,
 };
-use crate::domain::embedding::Languages;
+use crate::domain::embedding::Scripts;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::memory::{Kind, Metadata, Origin};
@@ -114,7 +114,7 @@ async fn summaries_come_with_their_sources_which_come_no_other_way() {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_model_does_not_read_is_compared_by_its_words() {
-    let fixture = Fixture::with_languages(Languages::Latin).await;
+    let fixture = Fixture::with_scripts(Scripts::LATIN).await;
     let english = event(&fixture, "the dog barked at the car").await;
     let chinese = event(&fixture, "小李的猫叫豆包").await;
     let gathered = gathered(&fixture).await;
@@ -126,6 +126,6 @@ async fn what_the_model_does_not_read_is_compared_by_its_words() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_compared_while_the_model_has_not_read_everything() {
-    let fixture = Fixture::unloaded(Languages::All);
+    let fixture = Fixture::unloaded(Scripts::ALL);
     assert!(fixture.service.view().is_err());
 }

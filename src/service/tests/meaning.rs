@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::fixture::{Fixture, agent, contents, draft};
 use super::model::{Mood, REFUSED};
-use crate::domain::embedding::{Embedded, Languages, ModelIdentity, SpaceId, SpaceNote};
+use crate::domain::embedding::{Embedded, ModelIdentity, Scripts, SpaceId, SpaceNote};
 use crate::domain::likeness::{Likeness, PAIRS};
 use crate::domain::limits::EMBED_BATCH_MAX;
 use crate::ports::{Embedder as _, Store as _};
@@ -39,7 +39,7 @@ fn vectors_trouble(report: &crate::service::status::StatusReport) -> Option<Stri
 
 #[tokio::test(start_paused = true)]
 async fn a_space_that_was_never_whole_serves_no_search_and_then_all_at_once() {
-    let fixture = Fixture::unloaded(Languages::All);
+    let fixture = Fixture::unloaded(Scripts::ALL);
     let texts: Vec<String> =
         (0..EMBED_BATCH_MAX + 8).map(|n| format!("note {n} about the house")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).chain(["Rex is our dog"]).collect();
@@ -77,7 +77,7 @@ async fn a_space_that_was_never_whole_serves_no_search_and_then_all_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_text_that_the_model_refuses_does_not_keep_a_space_from_serving() {
-    let fixture = Fixture::unloaded(Languages::All);
+    let fixture = Fixture::unloaded(Scripts::ALL);
     made_with_another_model(&fixture, &[&format!("{REFUSED} dog"), "Rex is our dog"]).await;
     fixture.load().await;
     let round = fixture.embed_backlog().await;
@@ -89,7 +89,7 @@ async fn a_text_that_the_model_refuses_does_not_keep_a_space_from_serving() {
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_is_away_at_first_is_named_and_opened_later() {
-    let fixture = Fixture::unloaded(Languages::All);
+    let fixture = Fixture::unloaded(Scripts::ALL);
     fixture.model.set(Mood::Dead);
     assert!(fixture.service.open_space().await.is_err());
     assert!(!fixture.remember(&agent("a"), draft("Rex is our dog")).await.embedded);
@@ -109,7 +109,7 @@ async fn a_model_that_is_away_at_first_is_named_and_opened_later() {
 
 #[tokio::test(start_paused = true)]
 async fn a_model_is_measured_once() {
-    let fixture = Fixture::unloaded(Languages::All);
+    let fixture = Fixture::unloaded(Scripts::ALL);
     let space = fixture.service.open_space().await.unwrap().unwrap();
     let questions: Vec<&str> = PAIRS
         .iter()

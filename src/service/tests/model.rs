@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
-use crate::domain::embedding::{Languages, ModelIdentity, Vector};
+use crate::domain::embedding::{ModelIdentity, Scripts, Vector};
 use crate::ports::{EmbedError, Embedder, EmbedderReport};
 
 /// Words that mean the same, a direction each.
@@ -39,7 +39,7 @@ pub(super) enum Mood {
 /// The stand-in.
 pub(super) struct StandIn {
     mood: watch::Sender<Mood>,
-    languages: Languages,
+    scripts: Scripts,
     /// Turns every vector round, as other weights would.
     is_swapped: AtomicBool,
     n_documents: AtomicUsize,
@@ -47,10 +47,10 @@ pub(super) struct StandIn {
 }
 
 impl StandIn {
-    pub(super) fn new(languages: Languages) -> Self {
+    pub(super) fn new(scripts: Scripts) -> Self {
         Self {
             mood: watch::Sender::new(Mood::Well),
-            languages,
+            scripts,
             is_swapped: AtomicBool::new(false),
             n_documents: AtomicUsize::new(0),
             queries: Mutex::default(),
@@ -106,7 +106,7 @@ impl Embedder for StandIn {
             weights_hash: "1".to_owned(),
             tokenizer_hash: "1".to_owned(),
             text_template: "1".to_owned(),
-            languages: self.languages,
+            scripts: self.scripts,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::fixture::{Fixture, agent, contents, draft, draft_in, owner, question};
 use super::model::Mood;
-use crate::domain::embedding::Languages;
+use crate::domain::embedding::Scripts;
 use crate::domain::memory::{Kind, Layer};
 use crate::service::recall::RecallRequest;
 use crate::service::scope::Scope;
@@ -24,7 +24,7 @@ async fn a_model_that_does_not_answer_costs_the_deadline_and_one_arm() {
 
 #[tokio::test(start_paused = true)]
 async fn an_index_that_is_not_loaded_costs_the_deadline_and_is_named() {
-    let fixture = Fixture::unloaded(Languages::All);
+    let fixture = Fixture::unloaded(Scripts::ALL);
     fixture.service.open_space().await.unwrap();
     fixture.store("Rex is our dog").await;
     let answer = fixture.recall(&agent("a"), "Rex").await;
@@ -42,7 +42,7 @@ async fn an_index_that_is_not_loaded_costs_the_deadline_and_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn a_chinese_question_to_a_latin_model_is_answered_by_words_and_says_so() {
-    let fixture = Fixture::with_languages(Languages::Latin).await;
+    let fixture = Fixture::with_scripts(Scripts::LATIN).await;
     fixture.store("我喜欢乌龙茶").await;
     fixture.store("Rex is our dog").await;
     let answer = fixture.recall(&agent("a"), "乌龙茶").await;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::fixture::Fixture;
 use super::model::Mood;
-use crate::domain::embedding::Languages;
+use crate::domain::embedding::Scripts;
 use crate::ports::Clock as _;
 use crate::service::status::{PartState, StatusReport};
 
@@ -70,7 +70,7 @@ async fn a_part_is_unwell_since_it_began_and_not_since_somebody_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn indexes_that_are_not_loaded_are_named_until_they_are() {
-    let fixture = Fixture::unloaded(Languages::All);
+    let fixture = Fixture::unloaded(Scripts::ALL);
     let since = fixture.clock.now();
     for _ in 0..2 {
         assert_eq!(unwell(&fixture.service.status().await), [("text", since), ("vectors", since)]);
@@ -92,9 +92,9 @@ async fn a_closed_store_is_named_and_the_rest_still_reported() {
 
 #[tokio::test(start_paused = true)]
 async fn notes_tell_of_languages_and_of_memories_that_wait() {
-    let fixture = Fixture::with_languages(Languages::Latin).await;
+    let fixture = Fixture::with_scripts(Scripts::LATIN).await;
     fixture.model.set(Mood::Slow);
     fixture.store("Rex is our dog").await;
     let notes = fixture.service.status().await.notes.join("\n");
-    assert!(notes.contains("English only") && notes.contains("1 memories"), "{notes}");
+    assert!(notes.contains("Latin script only") && notes.contains("1 memories"), "{notes}");
 }

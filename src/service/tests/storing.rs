@@ -132,7 +132,7 @@ async fn refused_texts_in_front_do_not_keep_the_backlog_from_the_rest() {
 
 #[tokio::test(start_paused = true)]
 async fn before_the_space_is_open_memories_are_stored_without_vectors() {
-    let fixture = Fixture::unloaded(crate::domain::embedding::Languages::All);
+    let fixture = Fixture::unloaded(crate::domain::embedding::Scripts::ALL);
     let kept = fixture.remember(&agent("a"), draft("Rex is our dog")).await;
     assert!(!kept.embedded);
     fixture.load().await;

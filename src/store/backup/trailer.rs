@@ -18,6 +18,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -69,8 +70,10 @@ pub(super) enum TrailerError {
         "it is a backup of version {0}, and this program reads version {FORM_VERSION}: a newer recalld is needed, or it is damaged"
     )]
     Newer(u32),
-    #[error("it has {found} bytes where it should have {expected}: something was cut off or added")]
-    Length { found: u64, expected: u64 },
+    #[error("it has {found} bytes where it should have {expected}: something was cut off")]
+    Short { found: u64, expected: u64 },
+    #[error("it has {found} bytes where it should have {expected}: something was added")]
+    Long { found: u64, expected: u64 },
     #[error("its bytes are not those that were written (the checksum differs)")]
     Checksum,
     #[error("cannot read it: {0}")]
@@ -153,14 +156,17 @@ impl Trailer {
         let hash = blake3::Hash::from_bytes(take(&mut rest)?);
         let form = u32::from_le_bytes(take(&mut rest)?);
         if !is_long_enough || rest != MAGIC {
-            return Err(foreign(file));
+            return Err(foreign(file, len));
         }
         if form != FORM_VERSION {
             return Err(TrailerError::Newer(form));
         }
         let expected = n_bytes.saturating_add(TRAILER_BYTES as u64);
-        if len != expected {
-            return Err(TrailerError::Length { found: len, expected });
+        if len < expected {
+            return Err(TrailerError::Short { found: len, expected });
+        }
+        if len > expected {
+            return Err(TrailerError::Long { found: len, expected });
         }
         let created_at = created_at.cast_signed();
         let trailer =
@@ -181,6 +187,37 @@ impl Trailer {
     }
 }
 
+/// Where a trailer ends inside the file.
+fn inner_end(file: &mut File) -> io::Result<Option<u64>> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut window = Vec::new();
+    // Bytes of the file before the window.
+    let mut n_before = 0_u64;
+    loop {
+        let n_read = file.by_ref().take(WINDOW_BYTES).read_to_end(&mut window)?;
+        if n_read == 0 {
+            return Ok(None);
+        }
+        for (at, _) in window.windows(MAGIC.len()).enumerate().filter(|(_, part)| part == MAGIC) {
+            let end = n_before + (at + MAGIC.len()) as u64;
+            let Some(n_bytes) = end.checked_sub(TRAILER_BYTES as u64) else { continue };
+            let mut field = [0; 8];
+            file.read_exact_at(&mut field, n_bytes)?;
+            // The same words in a text are no trailer.
+            if u64::from_le_bytes(field) == n_bytes {
+                return Ok(Some(end));
+            }
+        }
+        // What is left may hold the start of the next.
+        let n_done = window.len().saturating_sub(MAGIC.len() - 1);
+        window.drain(..n_done);
+        n_before += n_done as u64;
+    }
+}
+
+/// Bytes that are looked through at once.
+const WINDOW_BYTES: u64 = 1 << 20;
+
 /// Takes a field off the front.
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], TrailerError> {
     let (field, after) = rest.split_first_chunk::<N>().ok_or(TrailerError::Foreign)?;
@@ -188,8 +225,11 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], TrailerError> {
     Ok(*field)
 }
 
-/// What a file without a trailer is.
-fn foreign(file: &mut File) -> TrailerError {
+/// What a file of `len` bytes is that does not end with a trailer.
+fn foreign(file: &mut File, len: u64) -> TrailerError {
+    if let Ok(Some(expected)) = inner_end(file) {
+        return TrailerError::Long { found: len, expected };
+    }
     let mut start = [0; REDB_MAGIC.len()];
     let is_store = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut start)).is_ok()
         && start == *REDB_MAGIC;

@@ -126,8 +126,10 @@ async fn every_altered_byte_of_a_backup_is_noticed() {
         ("a store", &store, "store file"),
         ("cut in half", &whole[..whole.len() / 2], "store file"),
         ("cut by one byte", &whole[..whole.len() - 1], "store file"),
-        ("its middle cut out", &[&whole[..8_192], &whole[whole.len() - 104..]].concat(), "bytes"),
-        ("something added", &[&whole[..], &whole[whole.len() - 104..]].concat(), "bytes"),
+        ("its middle cut out", &[&whole[..8_192], &whole[whole.len() - 104..]].concat(), "cut off"),
+        ("something added", &[&whole[..], &whole[whole.len() - 104..]].concat(), "was added"),
+        ("a byte added", &[&whole[..], b"\n"].concat(), "was added"),
+        ("much added", &[&whole[..], &vec![7; 3 << 20]].concat(), "was added"),
         ("newer", &newer, "newer recalld"),
     ] {
         let reason = check(bytes).unwrap_err();

@@ -7,15 +7,16 @@ use tempfile::TempDir;
 
 use crate::clock::SeededIds;
 use crate::domain::change::{
-    Committed, Forget, Forgotten, NewMemory, Patch, Remember, Remembered, RequestKey, Revise,
-    Revised,
+    Applied, Change, ChangeSet, Committed, Forget, Forgotten, NewMemory, Patch, Remember,
+    Remembered, RequestKey, Revise, Revised,
 };
-use crate::domain::embedding::{Embedded, Languages, ModelIdentity, SpaceId};
+use crate::domain::embedding::{Embedded, ModelIdentity, Scripts, SpaceId};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
+use crate::domain::job::{JobName, NewRun, Outcome, RunId, Trigger, Undone};
 use crate::domain::memory::{Kind, Memory, Metadata, Origin};
 use crate::domain::namespace::Namespace;
-use crate::ports::{CommitListener, Ids, Snapshot, Store, StoreError};
+use crate::ports::{CommitListener, Ids, Ledger, Snapshot, Store, StoreError};
 use crate::store::batch::Batch;
 use crate::store::records::MemoryRecord;
 use crate::store::{RedbStore, StoreSettings};
@@ -178,6 +179,71 @@ impl Fixture {
         entries.into_iter().map(|e| (e.operation, e.id, e.version, e.fields)).collect()
     }
 
+    /// Stores two facts and returns their ids in order.
+    pub(super) async fn two_facts(&self) -> (MemoryId, MemoryId) {
+        let (a, b) = (self.store_fact("a", 1).await, self.store_fact("b", 1).await);
+        (a.min(b), a.max(b))
+    }
+
+    /// Begins a run.
+    pub(super) async fn begin(&self, second: i64) -> RunId {
+        self.store.begin_run(new_run(second)).await.unwrap().unwrap().id
+    }
+
+    /// Ends a run that did everything.
+    pub(super) async fn end(&self, run: RunId, second: i64) {
+        let report = "{}".to_owned();
+        self.store.finish_run(run, Outcome::Done, 0, report, at(second)).await.unwrap();
+    }
+
+    /// Applies a set in a run of its own; it meets no conflict.
+    pub(super) async fn run(&self, set: ChangeSet, second: i64) -> RunId {
+        let run = self.begin(second).await;
+        let set = ChangeSet { run: Some(run), at: at(second), ..set };
+        assert_eq!(self.apply(set).await.conflicts, []);
+        self.end(run, second).await;
+        run
+    }
+
+    pub(super) async fn apply(&self, set: ChangeSet) -> Applied {
+        self.store.apply(set).await.unwrap()
+    }
+
+    pub(super) async fn undo(&self, run: RunId, second: i64) -> Undone {
+        self.store.undo(run, Actor::Owner, at(second)).await.unwrap().unwrap()
+    }
+
+    /// A summary of memories, not stored yet.
+    pub(super) fn summary(&self, content: &str, of: &[MemoryId]) -> NewMemory {
+        NewMemory {
+            kind: Kind::Summary,
+            origin: Origin::Consolidated,
+            derived_from: of.to_vec(),
+            ..self.fact(content)
+        }
+    }
+
+    /// A summary of memories and that it speaks for them.
+    pub(super) async fn summarised(&self, content: &str, of: &[MemoryId]) -> (ChangeSet, MemoryId) {
+        let summary = self.summary(content, of);
+        let id = summary.id;
+        let mut changes = Vec::new();
+        for source in of {
+            changes.push(self.change(*source, spoken_for_by(id)).await);
+        }
+        (ChangeSet { new: vec![summary], changes, ..set() }, id)
+    }
+
+    /// A change of the present version of a memory.
+    pub(super) async fn change(&self, id: MemoryId, patch: Patch) -> Change {
+        Change { id, version: self.get(id).await.unwrap().version, patch }
+    }
+
+    /// Everything that is there.
+    pub(super) async fn all(&self) -> Vec<Memory> {
+        self.snapshot().await.scan(None, usize::MAX).await.unwrap()
+    }
+
     /// Proves that the tables agree, before and after closing.
     pub(super) async fn finish(mut self) {
         self.check().await;
@@ -188,6 +254,54 @@ impl Fixture {
     pub(super) async fn check(&self) {
         let found = self.store.verify().await.unwrap();
         assert_eq!(found.violations, Vec::<String>::new());
+        self.check_links().await;
+    }
+
+    /// Links lead to what is there, and its other end agrees.
+    async fn check_links(&self) {
+        let all = self.all().await;
+        let find = |id: MemoryId| all.iter().find(|memory| memory.id == id);
+        for memory in &all {
+            let id = memory.id;
+            for source in &memory.derived_from {
+                assert!(find(*source).is_some(), "{id} is made of {source}");
+            }
+            if let Some(summary) = memory.consolidated_into {
+                let speaks = find(summary).is_some_and(|far| far.derived_from.contains(&id));
+                assert!(speaks, "{id} is spoken for by {summary}");
+            }
+            for other in &memory.contradicts {
+                let agrees = find(*other).is_some_and(|far| far.contradicts.contains(&id));
+                assert!(agrees, "{id} contradicts {other}");
+            }
+        }
+    }
+}
+
+/// A set without changes.
+pub(super) fn set() -> ChangeSet {
+    ChangeSet {
+        run: None,
+        new: Vec::new(),
+        changes: Vec::new(),
+        marks: Vec::new(),
+        actor: Actor::Job("consolidate"),
+        at: at(0),
+    }
+}
+
+pub(super) fn spoken_for_by(summary: MemoryId) -> Patch {
+    Patch { consolidated_into: Some(Some(summary)), ..Patch::default() }
+}
+
+pub(super) fn new_run(second: i64) -> NewRun {
+    NewRun {
+        job: JobName::Consolidate,
+        trigger: Trigger::Timer,
+        is_dry_run: false,
+        scheduled_at: Some(at(second)),
+        now: at(second),
+        lease: "this process".to_owned(),
     }
 }
 
@@ -223,7 +337,7 @@ pub(super) fn model(name: &str) -> ModelIdentity {
         weights_hash: "w".to_owned(),
         tokenizer_hash: "t".to_owned(),
         text_template: "1".to_owned(),
-        languages: Languages::All,
+        scripts: Scripts::ALL,
     }
 }
 

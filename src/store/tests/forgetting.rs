@@ -181,7 +181,7 @@ async fn no_row_holds_the_text_of_an_erased_memory() {
 }
 
 /// Whether the text stands in a row of the tables that hold content.
-fn rows_hold(dir: &Path, text: &str) -> bool {
+pub(super) fn rows_hold(dir: &Path, text: &str) -> bool {
     let database = redb::Database::open(dir.join("recalld.redb")).unwrap();
     let transaction = database.begin_read().unwrap();
     let holds = |bytes: &[u8]| bytes.windows(text.len()).any(|w| w == text.as_bytes());

@@ -156,17 +156,31 @@ impl Model {
 
     fn replayed(&self, first: &Remembered) -> Remembered {
         match self.lives.get(&first.id) {
-            Some(life) => Remembered { embedded: life.has_vectors, ..first.clone() },
+            Some(life) => {
+                Remembered { embedded: life.has_vectors, supersedes: None, ..first.clone() }
+            }
             None => Remembered {
                 id: first.id,
                 status: StoreStatus::Forgotten,
                 embedded: false,
                 changed: Vec::new(),
+                supersedes: None,
             },
         }
     }
 
+    /// The last successor that is there.
+    fn latest(&self, id: MemoryId) -> MemoryId {
+        let memory = self.lives[&id].now();
+        let next = memory
+            .superseded_by
+            .filter(|next| memory.status == Status::Superseded && self.lives.contains_key(next));
+        next.map_or(id, |next| self.latest(next))
+    }
+
     fn remember_one(&mut self, new: &NewMemory, now: Timestamp) -> Remembered {
+        let supersedes = new.supersedes.map(|old| self.latest(old));
+        let new = &NewMemory { supersedes, ..new.clone() };
         let find = |status| {
             self.lives.iter().find(|(_, life)| {
                 let memory = life.now();
@@ -188,6 +202,7 @@ impl Model {
                 memory.superseded_by = Some(answer.id);
                 memory.valid_to = Some(new.occurred_at.unwrap_or(now));
             });
+            answer.supersedes = Some(old);
             if equal.is_none() {
                 answer.status = StoreStatus::Superseded;
             }
@@ -224,7 +239,7 @@ impl Model {
             life.has_vectors = true;
         }
         let status = StoreStatus::Deduplicated;
-        Remembered { id, status, embedded: life.has_vectors, changed }
+        Remembered { id, status, embedded: life.has_vectors, changed, supersedes: None }
     }
 
     fn store(&mut self, new: &NewMemory, now: Timestamp) -> Remembered {
@@ -262,7 +277,13 @@ impl Model {
         let life = Life { versions: vec![memory], content_version: 1, has_vectors };
         self.lives.insert(new.id, life);
         let status = StoreStatus::Stored;
-        Remembered { id: new.id, status, embedded: has_vectors, changed: Vec::new() }
+        Remembered {
+            id: new.id,
+            status,
+            embedded: has_vectors,
+            changed: Vec::new(),
+            supersedes: None,
+        }
     }
 
     fn revise(&mut self, id: MemoryId, patch: &Patch, now: Timestamp) -> Revised {

@@ -165,6 +165,49 @@ async fn an_equal_memory_can_supersede_another_but_not_itself() {
 }
 
 #[tokio::test]
+async fn a_pin_is_kept_when_an_equal_memory_is_there() {
+    let f = Fixture::new();
+    let tea = f.store_fact("tea", 1).await;
+    let mut pinned = f.fact("tea");
+    pinned.pinned = true;
+    assert_eq!(f.remember_one(pinned, 2).await.changed, ["pinned"]);
+    // Nothing but an update takes it away.
+    let answer = f.remember_one(f.fact("tea"), 3).await;
+    assert_eq!((answer.id, answer.changed.len()), (tea, 0));
+    assert!(f.get(tea).await.unwrap().pinned);
+    f.finish().await;
+}
+
+#[tokio::test]
+async fn who_corrects_what_was_corrected_meanwhile_corrects_the_correction() {
+    let f = Fixture::new();
+    let first = f.store_fact("the office is in the south", 1).await;
+    let mut successors = Vec::new();
+    for text in ["it is in the north", "it is in the east", "it is in the west"] {
+        let mut new = f.fact(text);
+        new.supersedes = Some(first);
+        let answer = f.remember_one(new, 2).await;
+        let expected = successors.last().copied().unwrap_or(first);
+        assert_eq!((answer.status, answer.supersedes), (StoreStatus::Superseded, Some(expected)));
+        assert_eq!(f.get(expected).await.unwrap().superseded_by, Some(answer.id));
+        assert_eq!(f.get(answer.id).await.unwrap().supersedes, Some(expected));
+        successors.push(answer.id);
+    }
+    // The same correction once more is the one that is there, and changes nothing.
+    let mut again = f.fact("it is in the west");
+    again.supersedes = Some(first);
+    let answer = f.remember_one(again, 3).await;
+    assert_eq!((answer.id, answer.supersedes), (successors[2], None));
+    assert_eq!((answer.status, answer.changed.len()), (StoreStatus::Deduplicated, 0));
+    // Where the successor was forgotten, the one before it is the last.
+    f.forget(&successors[2..], None, 4).await;
+    let mut new = f.fact("it is in the middle");
+    new.supersedes = Some(first);
+    assert_eq!(f.remember_one(new, 5).await.supersedes, Some(successors[1]));
+    f.finish().await;
+}
+
+#[tokio::test]
 async fn a_call_that_supersedes_nothing_stores_nothing() {
     let f = Fixture::new();
     let missing = f.unknown_id();

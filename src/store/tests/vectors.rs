@@ -2,7 +2,7 @@
 
 use super::fixture::{Fixture, at, embedded, model};
 use crate::domain::change::{Effect, Patch, VectorsFor};
-use crate::domain::embedding::{Embedded, Languages, ModelIdentity, SpaceId};
+use crate::domain::embedding::{Embedded, ModelIdentity, Scripts, SpaceId};
 use crate::domain::id::MemoryId;
 use crate::ports::Store;
 
@@ -26,7 +26,7 @@ async fn a_space_is_found_by_the_whole_identity_of_its_model() {
         ModelIdentity { weights_hash: "x".to_owned(), ..base.clone() },
         ModelIdentity { tokenizer_hash: "x".to_owned(), ..base.clone() },
         ModelIdentity { text_template: "2".to_owned(), ..base.clone() },
-        ModelIdentity { languages: Languages::Latin, ..base.clone() },
+        ModelIdentity { scripts: Scripts::LATIN, ..base.clone() },
     ];
     let mut spaces = vec![first];
     for other in others {

@@ -1,7 +1,9 @@
-//! Links between memories: none leads to what is forgotten, and where both ends are there they agree.
+//! What is made of memories: nothing of a forgotten one is left, and all of it is found.
 //!
-//! A link may lead to what was never here: an import takes in memories one after the other, and not
-//! always all of them.
+//! Other links are not proven: an import takes in what another store held, in which they need not
+//! agree, and one that leads nowhere does no harm.
+
+use std::collections::BTreeSet;
 
 use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
 
@@ -15,38 +17,25 @@ use super::super::tables::{
 use super::{Verified, has};
 use crate::domain::id::MemoryId;
 
-/// The links of one memory.
+/// What one memory is made of.
 pub(super) fn check(
     transaction: &ReadTransaction,
     stored: &StoredMemory,
     found: &mut Verified,
 ) -> Result<()> {
-    let (id, record) = (stored.id, &stored.record);
+    let id = stored.id;
     let forgotten = transaction.open_table(FORGOTTEN)?;
-    let memories = transaction.open_table(MEMORIES)?;
-    let far = |other: &IdText| -> Result<Option<MemoryRecord>> {
-        memories.get(other.0.as_u128())?.map(|row| decode(row.value())).transpose()
-    };
-    let links = record.derived_from.iter().chain(&record.consolidated_into);
-    for other in links.chain(&record.contradicts) {
-        let is_forgotten = has(&forgotten, other.0.as_u128())?;
-        found.expect(!is_forgotten, || format!("{id}: leads to {}, which is forgotten", other.0));
-        found.expect(other.0 != id, || format!("{id}: leads to itself"));
-    }
-    if let Some(summary) = &record.consolidated_into {
-        let is_of_it = far(summary)?.is_none_or(|far| far.derived_from.contains(&IdText(id)));
-        found.expect(is_of_it, || format!("{id}: {} does not speak for it", summary.0));
-    }
-    for other in &record.contradicts {
-        let names_it = far(other)?.is_none_or(|far| far.contradicts.contains(&IdText(id)));
-        found.expect(names_it, || format!("{id}: {} does not say otherwise", other.0));
+    for IdText(source) in &stored.record.derived_from {
+        let is_forgotten = has(&forgotten, source.as_u128())?;
+        found.expect(!is_forgotten, || format!("{id}: made of {source}, which is forgotten"));
+        found.expect(*source != id, || format!("{id}: made of itself"));
     }
     Ok(())
 }
 
 /// The table `products` holds what the versions that are kept were made of, and nothing else.
 pub(super) fn check_products(transaction: &ReadTransaction, found: &mut Verified) -> Result<()> {
-    let mut expected = Expected { n_rows: 0, last: None };
+    let mut expected = Expected::default();
     for row in transaction.open_table(MEMORIES)?.iter()? {
         let (id, record) = row?;
         let bits = id.value();
@@ -75,16 +64,17 @@ pub(super) fn check_products(transaction: &ReadTransaction, found: &mut Verified
 }
 
 /// Rows that `products` should have.
+#[derive(Default)]
 struct Expected {
     n_rows: u64,
     /// What the versions of the memory at hand were made of so far.
-    last: Option<Vec<IdText>>,
+    sources: BTreeSet<MemoryId>,
 }
 
 impl Expected {
     /// The versions of another memory follow.
     fn begin(&mut self) {
-        self.last = None;
+        self.sources.clear();
     }
 
     fn add(
@@ -99,20 +89,18 @@ impl Expected {
             return Ok(());
         }
         let table = open_newer(transaction, PRODUCTS)?;
-        let known = self.last.get_or_insert_default();
-        for source in sources {
-            if known.contains(&source) {
+        for IdText(source) in sources {
+            if !self.sources.insert(source) {
                 continue;
             }
-            known.push(source);
             self.n_rows += 1;
             let is_there = match &table {
-                Some(table) => has(table, (source.0.as_u128(), product))?,
+                Some(table) => has(table, (source.as_u128(), product))?,
                 None => false,
             };
             found.expect(is_there, || {
                 let product = MemoryId::from_u128(product);
-                format!("{product}: no row in products under {}", source.0)
+                format!("{product}: no row in products under {source}")
             });
         }
         Ok(())

@@ -3,27 +3,27 @@
 use super::*;
 use crate::domain::namespace::Namespace;
 
-const ENGLISH: f32 = 1.0;
-const CHINESE: f32 = 0.0;
+const ENGLISH: &str = "tea";
+const CHINESE: &str = "茶";
 
 fn id(n: u128) -> MemoryId {
     MemoryId::from_u128(n)
 }
 
-fn attributes(latin_share: f32) -> Attributes {
+fn attributes(example: &str) -> Attributes {
     Attributes {
         namespace: Namespace::user(),
         event_time: "2023-05-08T12:00:00Z".parse().unwrap(),
-        latin_share,
+        scripts: ScriptShares::of(example),
     }
 }
 
-fn text(hits: &[(u128, f64, f32)]) -> TextCandidates {
-    let hit = |(n, score, latin_share): &(u128, f64, f32)| TextHit {
+fn text(hits: &[(u128, f64, &str)]) -> TextCandidates {
+    let hit = |(n, score, example): &(u128, f64, &str)| TextHit {
         id: id(*n),
         scores: vec![*score],
         coverage: vec![0.5],
-        attributes: attributes(*latin_share),
+        attributes: attributes(example),
     };
     TextCandidates {
         hits: hits.iter().map(hit).collect(),
@@ -34,13 +34,13 @@ fn text(hits: &[(u128, f64, f32)]) -> TextCandidates {
     }
 }
 
-fn vectors(hits: &[(u128, f64, u32, f32)]) -> VectorCandidates {
-    let hit = |(n, cosine, n_chunks, latin_share): &(u128, f64, u32, f32)| VectorHit {
+fn vectors(hits: &[(u128, f64, u32, &str)]) -> VectorCandidates {
+    let hit = |(n, cosine, n_chunks, example): &(u128, f64, u32, &str)| VectorHit {
         id: id(*n),
         cosine: *cosine,
         chunk: n_chunks - 1,
         n_chunks: *n_chunks,
-        attributes: attributes(*latin_share),
+        attributes: attributes(example),
     };
     VectorCandidates {
         hits: hits.iter().map(hit).collect(),
@@ -53,11 +53,11 @@ fn vectors(hits: &[(u128, f64, u32, f32)]) -> VectorCandidates {
 fn fused(
     question: &str,
     text: &TextCandidates,
-    vectors: Option<(&VectorCandidates, Languages)>,
+    vectors: Option<(&VectorCandidates, Scripts)>,
 ) -> Vec<Fused> {
-    let arm = vectors.map(|(candidates, languages)| VectorArm {
+    let arm = vectors.map(|(candidates, scripts)| VectorArm {
         candidates,
-        reader: Reader { languages, ..Reader::default() },
+        reader: Reader { scripts, ..Reader::default() },
     });
     fuse(&Question::read(question), text, arm, &RankingPolicy::default(), &TimeZone::UTC)
 }
@@ -72,7 +72,7 @@ fn the_sum_is_text_and_weighted_vector_and_date() {
     let found = fused(
         "tea on 9 May 2023",
         &text(&[(1, 4.0, ENGLISH), (2, 3.0, ENGLISH)]),
-        Some((&vectors, Languages::Latin)),
+        Some((&vectors, Scripts::LATIN)),
     );
     // Day off by one: 0.6 * 0.5. z of memory 1 is 2, of memory 3 is 8 and cut.
     for (n, sum) in [(1, 1.0 + 0.8 * 0.5 + 0.3), (3, 0.8 + 0.3), (2, 0.75 + 0.3)] {
@@ -92,16 +92,16 @@ fn a_model_that_cannot_read_the_question_has_no_say() {
     let nonsense = vectors(&[(2, 0.95, 1, CHINESE), (3, 0.9, 1, ENGLISH), (1, -0.5, 1, CHINESE)]);
     let question = "我喜欢喝什么茶？";
     let without = fused(question, &text, None);
-    assert_eq!(fused(question, &text, Some((&nonsense, Languages::Latin))), without);
+    assert_eq!(fused(question, &text, Some((&nonsense, Scripts::LATIN))), without);
     assert_eq!(order(&without), [1, 2]);
-    assert_eq!(order(&fused(question, &text, Some((&nonsense, Languages::All))))[0], 2);
+    assert_eq!(order(&fused(question, &text, Some((&nonsense, Scripts::ALL))))[0], 2);
 }
 
 #[test]
 fn a_memory_that_the_model_cannot_read_is_found_by_its_words_alone() {
     let text = text(&[(1, 4.0, CHINESE), (2, 1.0, ENGLISH)]);
     let vectors = vectors(&[(1, -0.9, 1, CHINESE), (2, 0.2, 1, ENGLISH)]);
-    let found = fused("what tea is 乌龙 tea", &text, Some((&vectors, Languages::Latin)));
+    let found = fused("what tea is 乌龙 tea", &text, Some((&vectors, Scripts::LATIN)));
     assert_eq!(order(&found), [1, 2]);
     assert_eq!(found[0].reasons, [Reason::Text(1.0)]);
     assert_eq!((found[0].cosine, found[0].chunk), (None, None));
@@ -110,7 +110,7 @@ fn a_memory_that_the_model_cannot_read_is_found_by_its_words_alone() {
 #[test]
 fn the_best_of_many_chunks_must_be_better_than_one_alone() {
     let vectors = vectors(&[(1, 0.42, 12, ENGLISH), (2, 0.35, 1, ENGLISH)]);
-    let found = fused("tea", &TextCandidates::default(), Some((&vectors, Languages::Latin)));
+    let found = fused("tea", &TextCandidates::default(), Some((&vectors, Scripts::LATIN)));
     assert_eq!(order(&found), [2, 1]);
     assert_eq!(found[1].chunk, Some(11));
 }
@@ -134,7 +134,7 @@ fn ties_are_broken_by_id_and_nothing_found_is_nothing() {
     assert_eq!(order(&fused("tea", &text, None)), [1, 2, 3]);
     assert!(fused("tea", &TextCandidates::default(), None).is_empty());
     let flat = VectorCandidates { deviation: 0.0, ..vectors(&[(1, 0.1, 1, ENGLISH)]) };
-    let found = fused("tea", &TextCandidates::default(), Some((&flat, Languages::All)));
+    let found = fused("tea", &TextCandidates::default(), Some((&flat, Scripts::ALL)));
     assert!(found[0].sum.abs() < 1e-9);
 }
 
@@ -146,12 +146,12 @@ fn words_weigh_little_where_even_the_best_match_has_next_to_none_of_the_question
     }
     let vectors = vectors(&[(3, 0.3, 1, ENGLISH), (1, 0.1, 1, ENGLISH)]);
     let question = "Caroline什么时候去参加支持小组的？";
-    assert_eq!(order(&fused(question, &text, Some((&vectors, Languages::All)))), [3, 1, 2]);
+    assert_eq!(order(&fused(question, &text, Some((&vectors, Scripts::ALL)))), [3, 1, 2]);
     // Without a vector arm nothing else is there to go by.
     assert!((fused(question, &text, None)[0].sum - 1.0).abs() < 1e-12);
     // Full weight from a share that a match in the same language has.
     text.hits[1].coverage = vec![0.15];
-    assert_eq!(order(&fused(question, &text, Some((&vectors, Languages::All)))), [1, 2, 3]);
+    assert_eq!(order(&fused(question, &text, Some((&vectors, Scripts::ALL)))), [1, 2, 3]);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn cosines_of_a_model_that_presses_them_together_count_as_those_of_another() {
     use crate::domain::likeness::{Likeness, Spread};
     let narrow = Spread { unrelated: 0.7, related: 0.8 };
     let reader = Reader {
-        languages: Languages::All,
+        scripts: Scripts::ALL,
         likeness: Likeness { latin: narrow, ..Likeness::REFERENCE },
     };
     let mut pressed = vectors(&[(1, 0.8, 1, ENGLISH), (2, 0.75, 1, ENGLISH)]);

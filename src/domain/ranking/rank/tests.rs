@@ -7,17 +7,16 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::embedding::{Languages, Vector};
+use crate::domain::embedding::{ScriptShares, Scripts, Vector};
 use crate::domain::id::MemoryId;
 use crate::domain::likeness::Likeness;
 use crate::domain::memory::{Anchor, Kind, Origin, Status, Usage};
 use crate::domain::ranking::{RankingPolicy, VectorArm, fuse};
 use crate::domain::search::{Attributes, TextCandidates, TextHit, VectorCandidates, VectorHit};
-use crate::domain::text::latin_share;
 
 const NOW: i64 = 1_700_000_000;
 const DAY: i64 = 86_400;
-const ENGLISH: Reader = Reader { languages: Languages::Latin, likeness: Likeness::REFERENCE };
+const ENGLISH: Reader = Reader { scripts: Scripts::LATIN, likeness: Likeness::REFERENCE };
 
 /// A memory as a test needs it.
 #[derive(Clone, Debug)]
@@ -90,7 +89,7 @@ impl Made {
         Attributes {
             namespace: self.namespace.parse().unwrap(),
             event_time: self.memory().event_time(),
-            latin_share: latin_share(self.content),
+            scripts: ScriptShares::of(self.content),
         }
     }
 }

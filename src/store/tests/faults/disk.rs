@@ -259,14 +259,14 @@ impl Cuts {
 }
 
 /// Numbers that follow from a seed (`SplitMix64`, Steele et al. 2014).
-pub(super) struct Random(u64);
+pub(in crate::store::tests) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::store::tests) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub(in crate::store::tests) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -276,7 +276,7 @@ impl Random {
 }
 
 /// The seed of `RECALLD_SEED`, else one of this process; it is printed.
-pub(super) fn seed(what: &str) -> u64 {
+pub(in crate::store::tests) fn seed(what: &str) -> u64 {
     let given = std::env::var("RECALLD_SEED").ok().and_then(|text| text.parse().ok());
     let seed = given.unwrap_or_else(|| u64::from(std::process::id()));
     eprintln!("{what}: RECALLD_SEED={seed}");

@@ -78,9 +78,8 @@ async fn the_run_without_a_fault_leaves_what_its_steps_say() {
         ("The crane repairs end in April", "", Status::Superseded, 2, (0, 1)),
         ("The crane repairs end in May", "", Status::Active, 1, (0, 1)),
         ("lighthouse lamp oil lighthouse lamp", "", Status::Active, 1, (0, 1)),
-        ("TogetherFirst of three that come to", "together", Status::Active, 1, (0, 0)),
-        ("TogetherSecond of three that come t", "together", Status::Active, 1, (0, 0)),
-        ("TogetherThird of three that come to", "together", Status::Active, 1, (0, 0)),
+        ("TogetherFirst of three that come to", "together", Status::Active, 5, (0, 0)),
+        ("TogetherSecond of three that come t", "together", Status::Active, 5, (0, 0)),
     ];
     let expected = expected.map(|(text, tags, status, version, use_and_vectors)| {
         (text.to_owned(), tags.to_owned(), status, version, use_and_vectors)

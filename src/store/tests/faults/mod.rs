@@ -17,3 +17,5 @@ mod failing;
 mod migrating;
 mod rebuilding;
 mod reopening;
+
+pub(super) use disk::{Random, seed};

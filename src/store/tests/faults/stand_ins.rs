@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::super::fixture;
 use super::workload::{Step, id_of};
-use crate::domain::embedding::{Languages, ModelIdentity, SpaceId, Vector};
+use crate::domain::embedding::{ModelIdentity, Scripts, SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
 use crate::domain::search::{TextCandidates, TextQuery, VectorCandidates};
@@ -48,7 +48,7 @@ impl Embedder for Letters {
     fn identity(&self) -> Option<ModelIdentity> {
         Some(ModelIdentity {
             dimension: DIMENSION,
-            languages: Languages::All,
+            scripts: Scripts::ALL,
             ..fixture::model("letters")
         })
     }

@@ -12,19 +12,20 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::super::fixture::{SETTINGS, at, key, tags};
+use super::super::fixture::{SETTINGS, at, key, new_run, tags};
 use super::disk::Disk;
 use super::stand_ins::{Letters, Nothing, StepIds, Uncounted};
 use crate::clock::ManualClock;
-use crate::domain::change::{NewMemory, Patch, Remember};
+use crate::domain::change::{Change, ChangeSet, NewMemory, Patch, Remember};
 use crate::domain::decay::DecayPolicy;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::{Access, Actor, Caller};
+use crate::domain::job::{NewRun, Outcome, RunId};
 use crate::domain::limits::CONTENT_BYTES_MAX;
-use crate::domain::memory::{Kind, Metadata, Origin};
+use crate::domain::memory::{Kind, Memory, Metadata, Origin};
 use crate::domain::ranking::RankingPolicy;
 use crate::index::{EmbeddedIndex, IndexSettings};
-use crate::ports::{Candidates, Clock as _, Store};
+use crate::ports::{Candidates, Clock as _, Ledger as _, Store};
 use crate::service::backup::BackupPolicy;
 use crate::service::forget::ForgetRequest;
 use crate::service::get::GetRequest;
@@ -80,12 +81,26 @@ pub(super) enum Step {
     TrimLog,
     /// The first is pinned, and its validity ends.
     Invalidate,
+    /// A run of a job begins.
+    BeginRun,
+    /// It summarises two of the three.
+    Curate,
+    /// Their strengths are noted.
+    NoteStrengths,
+    /// The run ends.
+    EndRun,
+    /// It is undone.
+    UndoRun,
+    /// The three are summarised, in no run.
+    CurateAgain,
+    /// The person forgets one of the three: the summary goes with it.
+    ForgetSource,
     /// No step of the run: what is stored after it.
     After,
 }
 
 /// All of them.
-pub(super) const STEPS: [Step; 20] = [
+pub(super) const STEPS: [Step; 27] = [
     Step::Begin,
     Step::Store,
     Step::StoreUnembedded,
@@ -106,7 +121,17 @@ pub(super) const STEPS: [Step; 20] = [
     Step::Erase,
     Step::TrimLog,
     Step::Invalidate,
+    Step::BeginRun,
+    Step::Curate,
+    Step::NoteStrengths,
+    Step::EndRun,
+    Step::UndoRun,
+    Step::CurateAgain,
+    Step::ForgetSource,
 ];
+
+/// The run that the steps begin.
+const RUN: RunId = RunId(1);
 
 /// Steps that a group of calls at a time is made of.
 pub(super) const TOGETHER: [Step; 3] =
@@ -231,6 +256,13 @@ impl World {
                 let now = self.clock.now();
                 Ok(format!("{}", self.store.trim_log(5, now).await?))
             }
+            Step::BeginRun => self.begin_run().await,
+            Step::Curate => self.summarise(step, &TOGETHER[..2], Some(RUN)).await,
+            Step::NoteStrengths => self.note_strengths().await,
+            Step::EndRun => self.end_run().await,
+            Step::UndoRun => self.undo_run().await,
+            Step::CurateAgain => self.summarise(step, &TOGETHER, None).await,
+            Step::ForgetSource => self.forget(&owner(), id_of(Step::TogetherThird, 0)).await,
             Step::After => panic!("no step of the run"),
             Step::Invalidate => {
                 let valid_to = Some(Some(self.clock.now()));
@@ -242,24 +274,7 @@ impl World {
     /// Stores one memory past the service, in a group with its neighbours: the order in which they
     /// are asked for is the order in which they are carried out.
     pub(super) fn together(&self, step: Step) -> BoxFuture<'_, Result<String, ServiceError>> {
-        let new = NewMemory {
-            id: id_of(step, 0),
-            namespace: "shared/team".parse().unwrap(),
-            content: Arc::from(format!("{step:?} of three that come together")),
-            kind: Kind::Event,
-            tags: tags(&["together"]),
-            metadata: Metadata::new(),
-            session: None,
-            agent: None,
-            occurred_at: None,
-            importance: 0.5,
-            pinned: false,
-            origin: Origin::Stated,
-            supersedes: None,
-            derived_from: Vec::new(),
-            contradicts: Vec::new(),
-            embedded: None,
-        };
+        let new = new_memory(step);
         let at = time_of(step);
         let remember = Remember { memories: vec![new], request: None, actor: Actor::Owner, at };
         Box::pin(async move { Ok(format!("{:?}", self.store.remember(remember).await?)) })
@@ -322,9 +337,85 @@ impl World {
         Ok(format!("{got:?} {n_written}"))
     }
 
+    async fn begin_run(&self) -> Result<String, ServiceError> {
+        let now = self.clock.now();
+        Ok(format!("{:?}", self.store.begin_run(NewRun { now, ..new_run(0) }).await?))
+    }
+
+    async fn note_strengths(&self) -> Result<String, ServiceError> {
+        let strengths = TOGETHER.map(|step| (id_of(step, 0), 0.25)).to_vec();
+        self.store.note_strengths(strengths).await?;
+        Ok(String::new())
+    }
+
+    async fn end_run(&self) -> Result<String, ServiceError> {
+        let (report, now) = ("{}".to_owned(), self.clock.now());
+        self.store.finish_run(RUN, Outcome::Done, 3, report, now).await?;
+        Ok(String::new())
+    }
+
+    async fn undo_run(&self) -> Result<String, ServiceError> {
+        Ok(format!("{:?}", self.store.undo(RUN, Actor::Owner, self.clock.now()).await?))
+    }
+
+    /// Summarises what some steps have stored.
+    async fn summarise(
+        &self,
+        step: Step,
+        of: &[Step],
+        run: Option<RunId>,
+    ) -> Result<String, ServiceError> {
+        let sources: Vec<MemoryId> = of.iter().map(|step| id_of(*step, 0)).collect();
+        let summary = NewMemory {
+            id: id_of(step, 0),
+            content: Arc::from("They come together"),
+            kind: Kind::Summary,
+            origin: Origin::Consolidated,
+            derived_from: sources.clone(),
+            ..new_memory(step)
+        };
+        let patch = Patch { consolidated_into: Some(Some(summary.id)), ..Patch::default() };
+        let present = self.store.snapshot().await?.memories(sources).await?;
+        let change = |memory: Memory| Change {
+            id: memory.id,
+            version: memory.version,
+            patch: patch.clone(),
+        };
+        let set = ChangeSet {
+            run,
+            new: vec![summary],
+            changes: present.into_iter().flatten().map(change).collect(),
+            marks: vec![("cursor".to_owned(), vec![1, 2])],
+            actor: Actor::Job("consolidate"),
+            at: self.clock.now(),
+        };
+        Ok(format!("{:?}", self.store.apply(set).await?))
+    }
+
     async fn forget(&self, caller: &Caller, id: MemoryId) -> Result<String, ServiceError> {
         let request = ForgetRequest::Ids { references: vec![id.to_string()], request: None };
         Ok(format!("{:?}", self.service.forget(caller, request).await?))
+    }
+}
+
+fn new_memory(step: Step) -> NewMemory {
+    NewMemory {
+        id: id_of(step, 0),
+        namespace: "shared/team".parse().unwrap(),
+        content: Arc::from(format!("{step:?} of three that come together")),
+        kind: Kind::Event,
+        tags: tags(&["together"]),
+        metadata: Metadata::new(),
+        session: None,
+        agent: None,
+        occurred_at: None,
+        importance: 0.5,
+        pinned: false,
+        origin: Origin::Stated,
+        supersedes: None,
+        derived_from: Vec::new(),
+        contradicts: Vec::new(),
+        embedded: None,
     }
 }
 
