@@ -26,8 +26,8 @@ pub(super) struct Process {
     pub(super) reloader: Reloader,
     watchdog: Arc<Watchdog>,
     pub(super) log: Arc<Log>,
-    socket: SocketHealth,
     pub(super) scheduler: Scheduler,
+    socket: SocketHealth,
     /// Of the loop that accepts connections.
     accepting: Arc<Pulse>,
 }
@@ -43,7 +43,7 @@ impl Process {
     ) -> Self {
         let accepting = watchdog.pulse("connections");
         let (watchdog, socket) = (Arc::clone(watchdog), SocketHealth::new(clock));
-        Self { reloader, watchdog, log, socket, scheduler, accepting }
+        Self { reloader, watchdog, log, scheduler, socket, accepting }
     }
 }
 

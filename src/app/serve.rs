@@ -193,10 +193,8 @@ async fn bring_up(
         log: Arc::clone(&log),
     };
     let clock = Arc::clone(&engine.clock);
-    let reloader = Reloader::new(sources, loaded, reach, Arc::clone(&notifier), clock);
-    let clock = Arc::clone(&engine.clock);
-    let process = Process::new(reloader, &watchdog, log, scheduler.clone(), clock);
-    let process = Arc::new(process);
+    let reloader = Reloader::new(sources, loaded, reach, Arc::clone(&notifier), clock.clone());
+    let process = Arc::new(Process::new(reloader, &watchdog, log, scheduler.clone(), clock));
     let server = Server::new(Mcp {
         service: Arc::clone(&engine.service),
         clock: Arc::clone(&engine.clock),

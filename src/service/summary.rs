@@ -18,7 +18,7 @@ use crate::domain::grounding::{self, Reason, Source, Summary};
 use crate::domain::id::MemoryId;
 use crate::domain::limits::LLM_PASSAGES_MAX;
 use crate::domain::memory::{Memory, Metadata};
-use crate::domain::summary::{Aim, Draft, Passage, Repair, SummaryRequest};
+use crate::domain::summary::{Aim, Draft, Passage, Repair, SummaryRequest, Unusable};
 use crate::ports::{Clock, Ids, LlmError, Summarizer};
 
 /// Drafts that a model may hand in for one summary.
@@ -183,7 +183,7 @@ impl SummaryWriter {
                 Err(LlmError::Away(reason)) => return Err(Because::Away(reason)),
                 Err(LlmError::Unusable(why)) => {
                     *rejections.entry(why.as_str()).or_default() += 1;
-                    let Some(advice) = why.advice() else { return Err(Because::Refused) };
+                    let Some(advice) = why.advice() else { return Err(because(why)) };
                     repair = Some(Repair { draft: None, faults: vec![advice.to_owned()] });
                     continue;
                 }
@@ -236,9 +236,34 @@ impl Service {
         self.summaries.write(SummaryOrder { aim, memories, chars, zone }).await
     }
 
+    /// Has the language models read what they kept, for the reports.
+    pub async fn recall_models(&self) {
+        if let Some(model) = &self.summarizer {
+            model.recall().await;
+        }
+        if let Some(model) = &self.scorer {
+            model.recall().await;
+        }
+    }
+
     /// See [`SummaryWriter::key`].
     pub fn summary_key(&self) -> String {
         self.summaries.key()
+    }
+}
+
+/// Why no model writes a summary after an answer that no advice to it can mend.
+fn because(why: Unusable) -> Because {
+    match why {
+        // It is the endpoint that must be seen to; then the same sources may be asked about again.
+        Unusable::Refused | Unusable::PromptCut | Unusable::TooLong => {
+            Because::Away(why.to_string())
+        }
+        Unusable::NotJson
+        | Unusable::Empty
+        | Unusable::Cut
+        | Unusable::Form
+        | Unusable::Declined => Because::Refused,
     }
 }
 

@@ -15,6 +15,7 @@ mod restoring;
 mod searching;
 mod status;
 mod storing;
+mod summaries;
 mod superseding;
 mod transfer;
 mod updating;
