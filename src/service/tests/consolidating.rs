@@ -429,7 +429,8 @@ async fn new_evidence_extends_a_summary_and_an_undo_gives_back_what_was_before()
     };
     let f = Fixture::of_words(None).await;
     six(&f, TOPICS[0]).await;
-    consolidate(&f).await;
+    let at_first = unversioned(records(&f).await);
+    let (first, _) = consolidate(&f).await;
     fact(&f, &format!("{} 7", TOPICS[0])).await;
     six(&f, TOPICS[1]).await;
     let before = unversioned(records(&f).await);
@@ -445,6 +446,14 @@ async fn new_evidence_extends_a_summary_and_an_undo_gives_back_what_was_before()
     assert_eq!(report.by_why, BTreeMap::from([("extended", 1), ("new", 1)]), "{report:#?}");
     f.service.undo_run(&owner(), third).await.unwrap();
     assert_eq!(unversioned(records(&f).await), before);
+    // And what the first run did, after all that was built on it.
+    let undone = f.service.undo_run(&owner(), first).await.unwrap();
+    assert_eq!(undone.left, [], "{undone:?}");
+    let left = unversioned(records(&f).await);
+    for (id, memory) in &at_first {
+        assert_eq!(left.get(id), Some(memory));
+    }
+    assert!(left.values().all(|memory| memory.kind != Kind::Summary), "{left:#?}");
 }
 
 #[tokio::test(start_paused = true)]
