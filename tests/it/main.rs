@@ -30,6 +30,7 @@ mod inspector;
 mod jobs;
 mod kill;
 mod lifecycle;
+mod lineage;
 mod llm;
 mod logs;
 mod models;
