@@ -38,7 +38,7 @@ const N_RUNS: usize = 3;
 
 fn main() {
     let (root, _kept) = filled::root();
-    let dir = root.join(format!("recall-{N_MEMORIES}"));
+    let dir = root.join(format!("decay-{N_MEMORIES}"));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         filled::fill(&dir, N_MEMORIES).await;

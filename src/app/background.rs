@@ -50,7 +50,7 @@ pub(super) fn start(
     tasks.spawn(async move {
         tokio::select! {
             () = token.cancelled() => {}
-            () = derive(&loading) => {}
+            ((), ()) = async { tokio::join!(derive(&loading), loading.service.recall_models()) } => {}
         }
     });
     let (upkeep, token) = (Arc::clone(engine), stop.clone());

@@ -13,6 +13,7 @@ use crate::clock::{RandomIds, SystemClock};
 use crate::config::Config;
 use crate::domain::embedding::SpaceId;
 use crate::embed::Queue;
+use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{
     Candidates as _, Clock, EmbedError, Embedder, IndexError, Marks, Meter, ParityReport, Scorer,
@@ -88,6 +89,7 @@ impl Engine {
                 candidates: index.clone(),
                 embedder: embedder.clone().map(|queue| queue as Arc<dyn Embedder>),
                 summarizer: summarizer.map(|model| model as Arc<dyn Summarizer>),
+                clusterer: Arc::new(DensityClusterer { exact_max: config.consolidate.exact_max }),
                 scorer: scorer.map(|model| model as Arc<dyn Scorer>),
                 clock: Arc::clone(&clock),
                 ids: Arc::<RandomIds>::default(),
@@ -220,6 +222,7 @@ pub(super) fn service_settings(config: &Config) -> Settings {
         decay: config.decay.clone(),
         agent_grace: config.forget.agent_grace,
         erase_within: config.forget.erase_within,
+        grouping: config.consolidate.grouping,
         summary_chars: config.llm.summary_chars * 2 / 3..=config.llm.summary_chars,
         backup: BackupPolicy { every: config.backup.every, keep: config.backup.keep },
         zone: jiff::tz::TimeZone::system(),

@@ -16,6 +16,7 @@ mod process;
 mod reload;
 mod serve;
 mod signals;
+mod socket;
 mod watchdog;
 
 use std::path::{Path, PathBuf};

@@ -9,10 +9,11 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::reload::Reloader;
+use super::socket::SocketHealth;
 use super::watchdog::{Pulse, Watchdog};
 use crate::jobs::Scheduler;
-use crate::mcp::{Control, ProcessReport, Reloaded, Server};
-use crate::ports::{JobReport, LogReport, Maintenance as _};
+use crate::mcp::{Control, ProcessReport, Reloaded, Server, SocketLook};
+use crate::ports::{Clock, JobReport, LogReport, Maintenance as _};
 use crate::service::Service;
 use crate::service::status::{PartState, PartStatus, StatusReport};
 use crate::telemetry::Log;
@@ -23,11 +24,27 @@ const STATUS_FILE: &str = "status.json";
 /// The process around the server.
 pub(super) struct Process {
     pub(super) reloader: Reloader,
-    pub(super) watchdog: Arc<Watchdog>,
+    watchdog: Arc<Watchdog>,
     pub(super) log: Arc<Log>,
     pub(super) scheduler: Scheduler,
+    socket: SocketHealth,
     /// Of the loop that accepts connections.
-    pub(super) accepting: Arc<Pulse>,
+    accepting: Arc<Pulse>,
+}
+
+impl Process {
+    /// A process that serves a socket that was just bound.
+    pub(super) fn new(
+        reloader: Reloader,
+        watchdog: &Arc<Watchdog>,
+        log: Arc<Log>,
+        scheduler: Scheduler,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let accepting = watchdog.pulse("connections");
+        let (watchdog, socket) = (Arc::clone(watchdog), SocketHealth::new(clock));
+        Self { reloader, watchdog, log, scheduler, socket, accepting }
+    }
 }
 
 impl Control for Process {
@@ -38,11 +55,21 @@ impl Control for Process {
     fn report(&self) -> ProcessReport {
         let log = self.log.report();
         ProcessReport {
-            parts: vec![self.scheduler.part(), self.reloader.part(), log_part(&log)],
+            parts: vec![
+                self.socket.part(),
+                self.scheduler.part(),
+                self.reloader.part(),
+                log_part(&log),
+            ],
+            notes: self.socket.note().into_iter().collect(),
             config: self.reloader.report(),
             log,
             watchdog: self.watchdog.report(),
         }
+    }
+
+    fn note_socket(&self, look: SocketLook) {
+        self.socket.note_look(look);
     }
 
     fn asked_for_life(&self) -> BoxFuture<'_, ()> {

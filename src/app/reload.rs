@@ -30,6 +30,11 @@ const LIVE: &[&str] = &[
     "embed.store_wait_ms",
     "recall.",
     "decay.",
+    "consolidate.eps",
+    "consolidate.min_points",
+    "consolidate.size_min",
+    "consolidate.size_max",
+    "consolidate.diameter",
     "forget.",
     "backup.every_hours",
     "backup.keep",
@@ -214,6 +219,7 @@ fn in_force(old: &Config, new: &Config) -> Config {
     config.decay = new.decay.clone();
     config.forget = new.forget.clone();
     config.backup = BackupConfig { dir: old.backup.dir.clone(), ..new.backup.clone() };
+    config.consolidate.grouping = new.consolidate.grouping;
     config.jobs = new.jobs.clone();
     config.server.allow_uids.clone_from(&new.server.allow_uids);
     config.server.connections_per_uid = new.server.connections_per_uid;

@@ -193,15 +193,8 @@ async fn bring_up(
         log: Arc::clone(&log),
     };
     let clock = Arc::clone(&engine.clock);
-    let reloader = Reloader::new(sources, loaded, reach, Arc::clone(&notifier), clock);
-    let accepting = watchdog.pulse("connections");
-    let process = Arc::new(Process {
-        reloader,
-        watchdog: Arc::clone(&watchdog),
-        log,
-        scheduler: scheduler.clone(),
-        accepting,
-    });
+    let reloader = Reloader::new(sources, loaded, reach, Arc::clone(&notifier), clock.clone());
+    let process = Arc::new(Process::new(reloader, &watchdog, log, scheduler.clone(), clock));
     let server = Server::new(Mcp {
         service: Arc::clone(&engine.service),
         clock: Arc::clone(&engine.clock),

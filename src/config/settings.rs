@@ -315,6 +315,7 @@ fn recall(reader: &mut Reader<'_, '_>) -> RecallConfig {
             strength_weight: reader.number("recall.strength_weight", &(0.0..=0.1)),
             recency_weight: reader.number("recall.recency_weight", &(0.0..=0.1)),
             recency_rate: reader.number("recall.recency_rate_per_day", &(0.0..=10.0)),
+            consolidated_factor: reader.number("recall.consolidated_factor", &(0.5..=1.0)),
             twin_cosine: reader.number("recall.twin_cosine", &(0.0..=1.0)),
             ..RankingPolicy::default()
         },

@@ -78,6 +78,8 @@ pub const LISTED_CHARS_MAX: usize = 240;
 pub const CHANGES_SHOWN_MAX: usize = 20;
 /// Links of one sort that a memory shows.
 pub const LINKS_SHOWN_MAX: usize = 20;
+/// Sources that a memory shows by their handles where it is shown in brief.
+pub const HANDLES_SHOWN_MAX: usize = 10;
 /// Ids that a receipt of forgetting names one by one.
 pub const FORGOTTEN_IDS_SHOWN_MAX: usize = 200;
 /// Hard cap of a tool result's text, bytes (about 6,000 to 8,000 tokens).
@@ -275,6 +277,22 @@ pub const CLUSTER_POINTS_MAX: usize = 50_000;
 pub const KNEE_SAMPLE_MAX: usize = 500;
 /// Points in one hierarchy of clusters, which takes 8 bytes for each pair.
 pub const LINKAGE_POINTS_MAX: usize = 1_500;
+/// What a report of a consolidation names one by one: summaries, and ids of each.
+pub const REPORT_TASKS_MAX: usize = 200;
+/// See [`REPORT_TASKS_MAX`].
+pub const REPORT_IDS_MAX: usize = 20;
+/// Runs in which a model may fail to write a summary before it is left alone with it.
+pub const REFUSALS_MAX: u32 = 3;
+/// Memories that make a profile: with fewer there is none, and of more it takes the most important.
+pub const PROFILE_SOURCES_MIN: usize = 3;
+/// See [`PROFILE_SOURCES_MIN`].
+pub const PROFILE_SOURCES_MAX: usize = LLM_PASSAGES_MAX;
+/// A profile has room for so many times what a summary has.
+pub const PROFILE_LENGTHS: usize = 3;
+/// Profiles that are shown at once.
+pub const PROFILES_SHOWN_MAX: usize = 32;
+/// Longest wait of a caller for a summary by a model; clients give up after a minute.
+pub const SUMMARIZE_WAIT: Duration = Duration::from_secs(45);
 /// Sources of one summary, which keeps the id of each.
 pub const SUMMARY_SOURCES_MAX: usize = 1_000;
 

@@ -8,6 +8,7 @@
 //! tokio-cron-scheduler gives the beat ([`heartbeat`] says what it is not trusted with), and
 //! `domain::schedule` decides what is due.
 
+mod consolidate;
 mod decay;
 mod heartbeat;
 
@@ -26,6 +27,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use consolidate::Consolidate;
 pub use decay::Decay;
 pub use scheduler::{JobsSettings, Parts, Scheduler, Timetable};
 

@@ -161,14 +161,13 @@ impl Inner {
                 run
             }
             Ok(Err(running)) => {
+                self.postpone(name, now);
                 let how = running.to_string();
                 return Err(NotRun::Active { job: name, how });
             }
             Err(error) => {
                 self.note_trouble(now, &error);
-                if let Some(entry) = self.board().entries.get_mut(&name) {
-                    entry.not_before = now.checked_add(JOB_RETRY).ok();
-                }
+                self.postpone(name, now);
                 return Err(error.into());
             }
         };
@@ -184,6 +183,13 @@ impl Inner {
             .await;
         }
         Ok(run)
+    }
+
+    /// Lets the timer alone for a while; in the store the run is still due, for the next start.
+    fn postpone(&self, name: JobName, now: Timestamp) {
+        if let Some(entry) = self.board().entries.get_mut(&name) {
+            entry.not_before = now.checked_add(JOB_RETRY).ok();
+        }
     }
 
     /// Runs the job in a task of its own until it ends, or until it has been told to and had its time

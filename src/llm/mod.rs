@@ -166,15 +166,11 @@ impl Llm {
         question: &Question<'_>,
         read: impl Fn(&Map<String, Value>) -> Result<T, Unusable>,
     ) -> Result<T, LlmError> {
-        let mut has_recalled = self.turn.lock().await;
-        if !*has_recalled {
-            self.recall().await;
-            *has_recalled = true;
-        }
+        let turn = self.take_turn().await;
         let client = self.client.as_ref().map_err(|reason| LlmError::Away(reason.clone()))?;
         self.state().breaker.admit(self.clock.monotonic()).map_err(LlmError::Away)?;
         let outcome = self.try_ways(client, question, read).await;
-        drop(has_recalled);
+        drop(turn);
         self.state().note(outcome.as_ref().err(), self.clock.monotonic());
         outcome.map_err(|failure| failure.error)
     }
@@ -312,13 +308,20 @@ impl Llm {
         self.keep(&self.learned_mark(), learned.to_bytes()).await;
     }
 
-    /// Reads what was kept of the endpoint and of this day.
-    async fn recall(&self) {
+    /// Waits for its turn; whoever is first reads what was kept of the endpoint and of this day.
+    async fn take_turn(&self) -> tokio::sync::MutexGuard<'_, bool> {
+        let mut has_recalled = self.turn.lock().await;
+        if *has_recalled {
+            return has_recalled;
+        }
         let (learned, spent) =
             (self.kept(&self.learned_mark()).await, self.kept(&self.spent_mark()).await);
         let mut state = self.state();
         state.learned = learned.and_then(|bytes| Learned::from_bytes(&bytes));
         state.spent = spent.and_then(|bytes| Spent::from_bytes(&bytes)).unwrap_or_default();
+        drop(state);
+        *has_recalled = true;
+        has_recalled
     }
 
     async fn kept(&self, name: &str) -> Option<Vec<u8>> {
@@ -353,6 +356,10 @@ impl Llm {
 impl LanguageModel for Llm {
     fn model(&self) -> &str {
         &self.settings.model
+    }
+
+    fn recall(&self) -> BoxFuture<'_, ()> {
+        async move { drop(self.take_turn().await) }.boxed()
     }
 
     fn report(&self) -> LlmReport {

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Shared;
+use super::control::SocketLook;
 use super::error::forbidden;
 use super::handler::Handler;
 use super::hello::{Hello, Identity, Refused, Uids};
@@ -25,20 +26,28 @@ use crate::domain::limits::HELLO_WAIT;
 
 /// Pause after a failed accept: with no descriptor left, an immediate retry would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Time between two looks at the file of the socket.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Time for connections that were cut off at the end of the grace.
 const KILL_WAIT: Duration = Duration::from_secs(1);
 
 /// See [`super::Server::serve`].
-pub(super) async fn serve(socket: Socket, shared: Arc<Shared>, stop: CancellationToken) {
+pub(super) async fn serve(mut socket: Socket, shared: Arc<Shared>, stop: CancellationToken) {
     let own = rustix::process::geteuid().as_raw();
     let tasks = TaskTracker::new();
     let kill = CancellationToken::new();
     let mut is_failing = false;
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let accepted = tokio::select! {
             biased;
             () = stop.cancelled() => break,
             () = shared.control.asked_for_life() => continue,
+            _ = looks.tick() => {
+                shared.control.note_socket(look_after(&mut socket));
+                continue;
+            }
             accepted = socket.listener().accept() => accepted,
         };
         let stream = match accepted {
@@ -79,6 +88,15 @@ pub(super) async fn serve(socket: Socket, shared: Arc<Shared>, stop: Cancellatio
         if timeout(KILL_WAIT, tasks.wait()).await.is_err() {
             tracing::error!(n_items = tasks.len(), "connections did not end");
         }
+    }
+}
+
+/// Sees to it that who looks for the socket finds it.
+fn look_after(socket: &mut Socket) -> SocketLook {
+    match socket.mend() {
+        Ok(false) => SocketLook::InPlace,
+        Ok(true) => SocketLook::MadeAgain,
+        Err(error) => SocketLook::Gone(error.to_string()),
     }
 }
 

@@ -15,9 +15,23 @@ pub trait Control: Send + Sync {
     /// How the process is.
     fn report(&self) -> ProcessReport;
 
+    /// Takes what a look at the socket came to.
+    fn note_socket(&self, look: SocketLook);
+
     /// Waits until the watchdog asks whether connections are still accepted, and answers it: only
     /// the loop that accepts them may wait here.
     fn asked_for_life(&self) -> BoxFuture<'_, ()>;
+}
+
+/// What a look at the file of the socket came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SocketLook {
+    /// It is where it should be.
+    InPlace,
+    /// It was gone and was made again.
+    MadeAgain,
+    /// It is gone, and this is why it could not be made again: nobody new can connect.
+    Gone(String),
 }
 
 /// What a reload did.
@@ -36,8 +50,10 @@ pub struct Reloaded {
 /// How the process is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessReport {
-    /// The parts `config` and `log`.
+    /// The parts `socket`, `config` and `log`.
     pub parts: Vec<PartStatus>,
+    /// What a reader should know beside the parts.
+    pub notes: Vec<String>,
     /// The configuration in force.
     pub config: ConfigReport,
     /// The log.

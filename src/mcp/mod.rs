@@ -37,7 +37,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-pub use control::{ConfigReport, Control, ProcessReport, Reloaded, WatchdogReport};
+pub use control::{ConfigReport, Control, ProcessReport, Reloaded, SocketLook, WatchdogReport};
 pub use error::ARGUMENT_FAULT;
 pub use handler::REQUEST_KEY;
 pub use hello::{AccessPolicy, HELLO_METHOD};

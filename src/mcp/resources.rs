@@ -1,4 +1,5 @@
-//! Resources: a memory by id, and the state of the daemon. Reading one does not count as using it.
+//! Resources: a memory by id, who the user is, and the state of the daemon. Reading one does not count
+//! as using it.
 
 use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::Value;
@@ -12,6 +13,7 @@ use crate::service::Service;
 use crate::service::get::GetRequest;
 
 const STATUS_URI: &str = "recalld://status";
+const PROFILE_URI: &str = "recalld://profile";
 const MEMORY_URI: &str = "recalld://memory/";
 const TEXT: &str = "text/plain";
 const JSON: &str = "application/json";
@@ -23,6 +25,10 @@ pub(super) fn all() -> Vec<Resource> {
             .with_title("State of the memory")
             .with_description("What works, what is degraded and why, and how much is remembered")
             .with_mime_type(JSON),
+        Resource::new(PROFILE_URI, "profile")
+            .with_title("Who the user is")
+            .with_description("Preferences, standing orders and ways of doing things, in short")
+            .with_mime_type(TEXT),
     ]
 }
 
@@ -45,6 +51,8 @@ pub(super) async fn read(
     let (text, mime_type) = if uri == STATUS_URI {
         let facts = Value::Object(tools::status_facts(shared, caller).await);
         (format!("{facts:#}"), JSON)
+    } else if uri == PROFILE_URI {
+        (profiles(&shared.service, caller, uri).await?, TEXT)
     } else {
         let reference = uri
             .strip_prefix(MEMORY_URI)
@@ -54,6 +62,20 @@ pub(super) async fn read(
     };
     let contents = ResourceContents::text(text, uri).with_mime_type(mime_type);
     Ok(ReadResourceResult::new(vec![contents]))
+}
+
+async fn profiles(service: &Service, caller: &Caller, uri: &str) -> Result<String, ErrorData> {
+    let profiles = service.profiles(caller).await.map_err(|error| resource_error(uri, &error))?;
+    let mut reply = Reply::default();
+    if profiles.is_empty() {
+        reply.line("Nothing is known of the user yet.");
+    }
+    let shown: Vec<Shown<'_>> = profiles
+        .iter()
+        .map(|profile| Shown::new(profile, &profile.content, Detail::Brief))
+        .collect();
+    reply.memories("profiles", &shown);
+    Ok(reply.into_text())
 }
 
 async fn memory(

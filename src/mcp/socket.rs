@@ -35,6 +35,11 @@ pub enum SocketError {
         /// Whose.
         uid: u32,
     },
+    /// The file is gone, and whoever bound it must bind it again.
+    #[error(
+        "{0} was removed, and the service manager holds it: restart the socket unit (`systemctl --user restart recalld.socket`)"
+    )]
+    NotOurs(PathBuf),
     /// The system said no.
     #[error("cannot {action} {path}: {error}")]
     Io {
@@ -53,16 +58,18 @@ pub enum SocketError {
 pub struct Socket {
     listener: UnixListener,
     path: PathBuf,
+    /// Device and inode of its file; `None` if it has none.
+    file: Option<(u64, u64)>,
     /// What was made for it; nothing for a socket that somebody else bound.
     made: Option<Made>,
 }
 
-/// The file of a socket of our own and the lock beside it.
+/// What a socket of our own has beside its file.
 #[derive(Debug)]
 struct Made {
-    /// Device and inode.
-    file: (u64, u64),
-    _lock: File,
+    /// Permission bits.
+    mode: u32,
+    lock: File,
 }
 
 impl Socket {
@@ -76,21 +83,34 @@ impl Socket {
         if path.as_os_str().as_bytes().len() > SOCKET_PATH_BYTES_MAX {
             return Err(SocketError::PathTooLong(path.to_owned()));
         }
-        let failed =
-            |action, error: io::Error| SocketError::Io { action, path: path.to_owned(), error };
-        if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(directory)
-                .map_err(|error| failed("make the directory of", error))?;
+        make_directory(path)?;
+        let made = Made { mode, lock: lock(path)? };
+        let (listener, file) = bind_file(path, mode)?;
+        Ok(Self { listener, path: path.to_owned(), file: Some(file), made: Some(made) })
+    }
+
+    /// Looks whether its file still is what its path leads to, and binds it again if not. Returns
+    /// whether that was so.
+    ///
+    /// # Errors
+    /// See [`SocketError`]; it may be tried again.
+    pub(super) fn mend(&mut self) -> Result<bool, SocketError> {
+        if self.file.is_none() || inode_at(&self.path) == self.file {
+            return Ok(false);
         }
-        let lock = lock(path)?;
-        remove_stale(path)?;
-        let listener = listen(path, mode).map_err(|error| failed("bind", error))?;
-        let metadata = fs::symlink_metadata(path).map_err(|error| failed("look at", error))?;
-        let made = Some(Made { file: inode(&metadata), _lock: lock });
-        Ok(Self { listener, path: path.to_owned(), made })
+        let Some(made) = &mut self.made else {
+            return Err(SocketError::NotOurs(self.path.clone()));
+        };
+        make_directory(&self.path)?;
+        // Where the whole directory went, the lock went too, and another daemon may have taken one.
+        let held = made.lock.metadata().ok().map(|metadata| inode(&metadata));
+        if inode_at(&lock_path(&self.path)) != held {
+            made.lock = lock(&self.path)?;
+        }
+        let (listener, file) = bind_file(&self.path, made.mode)?;
+        self.listener = listener;
+        self.file = Some(file);
+        Ok(true)
     }
 
     /// Takes over a socket that listens already, bound by the service manager: its file, mode and
@@ -107,7 +127,8 @@ impl Socket {
         let failed = |error| SocketError::Io { action: "take over", path: path.clone(), error };
         listener.set_nonblocking(true).map_err(failed)?;
         let listener = UnixListener::from_std(listener).map_err(failed)?;
-        Ok(Self { listener, path, made: None })
+        let file = inode_at(&path);
+        Ok(Self { listener, path, file, made: None })
     }
 
     /// Where it is bound.
@@ -123,9 +144,7 @@ impl Socket {
 impl Drop for Socket {
     /// Removes the file that was made, unless somebody put another one there.
     fn drop(&mut self) {
-        let Some(made) = &self.made else { return };
-        let is_ours =
-            fs::symlink_metadata(&self.path).is_ok_and(|found| inode(&found) == made.file);
+        let is_ours = self.made.is_some() && inode_at(&self.path) == self.file;
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(path = %self.path.display(), %error, "socket file not removed");
         }
@@ -145,11 +164,35 @@ pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
     Ok(rustix::process::getrlimit(rustix::process::Resource::Nofile).current)
 }
 
-/// Takes the lock beside the socket. It dies with the process, so a killed daemon leaves none.
-fn lock(path: &Path) -> Result<File, SocketError> {
+fn make_directory(path: &Path) -> Result<(), SocketError> {
+    let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|error| io_error("make the directory of", path, error))
+}
+
+fn io_error(action: &'static str, path: &Path, error: io::Error) -> SocketError {
+    SocketError::Io { action, path: path.to_owned(), error }
+}
+
+/// Listens at `path`, on a new file, whose device and inode are returned.
+fn bind_file(path: &Path, mode: u32) -> Result<(UnixListener, (u64, u64)), SocketError> {
+    remove_stale(path)?;
+    let listener = listen(path, mode).map_err(|error| io_error("bind", path, error))?;
+    let metadata = fs::symlink_metadata(path).map_err(|error| io_error("look at", path, error))?;
+    Ok((listener, inode(&metadata)))
+}
+
+fn lock_path(path: &Path) -> PathBuf {
     let mut lock_path = path.as_os_str().to_owned();
     lock_path.push(".lock");
-    let lock_path = PathBuf::from(lock_path);
+    lock_path.into()
+}
+
+/// Takes the lock beside the socket. It dies with the process, so a killed daemon leaves none.
+fn lock(path: &Path) -> Result<File, SocketError> {
+    let lock_path = lock_path(path);
     let failed = |error| SocketError::Io { action: "lock", path: lock_path.clone(), error };
     let lock = OpenOptions::new()
         .create(true)
@@ -197,6 +240,11 @@ fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
     rustix::fs::chmod(path, Mode::from_raw_mode(mode))?;
     rustix::net::listen(&socket, SOCKET_BACKLOG)?;
     UnixListener::from_std(socket.into())
+}
+
+/// Device and inode of what lies at `path`.
+fn inode_at(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| inode(&found))
 }
 
 fn inode(metadata: &Metadata) -> (u64, u64) {
@@ -273,6 +321,48 @@ mod tests {
         fs::write(&path, "somebody else's").unwrap();
         drop(socket);
         assert!(path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_removed_is_made_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run").join("recalld.sock");
+        let mut socket = Socket::bind(&path, 0o660).unwrap();
+        assert!(!socket.mend().unwrap(), "nothing is wrong");
+        let remove_file = || fs::remove_file(&path).unwrap();
+        let remove_directory = || fs::remove_dir_all(path.parent().unwrap()).unwrap();
+        let removals: [&dyn Fn(); 2] = [&remove_file, &remove_directory];
+        for remove in removals {
+            remove();
+            assert!(socket.mend().unwrap());
+            assert_eq!(mode_of(&path), 0o660);
+            assert!(UnixStream::connect(&path).is_ok());
+            assert!(matches!(Socket::bind(&path, 0o600), Err(SocketError::Busy(_))));
+        }
+        // What somebody else put there is left alone.
+        remove_file();
+        let other = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert!(matches!(socket.mend(), Err(SocketError::Busy(_))));
+        drop(other);
+        remove_file();
+        fs::write(&path, "precious").unwrap();
+        assert!(matches!(socket.mend(), Err(SocketError::NotASocket(_))));
+        remove_file();
+        assert!(socket.mend().unwrap());
+        drop(socket);
+        assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn a_file_of_the_service_manager_is_not_ours_to_make_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("recalld.sock");
+        let theirs = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let mut socket = Socket::inherit(theirs).unwrap();
+        assert!(!socket.mend().unwrap());
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(socket.mend(), Err(SocketError::NotOurs(_))));
+        assert!(!path.exists());
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub trait LanguageModel: Send + Sync {
     /// What its endpoint calls it.
     fn model(&self) -> &str;
 
+    /// Reads what it kept in the marks, so that the report tells of it before the first request.
+    fn recall(&self) -> BoxFuture<'_, ()>;
+
     /// State, for `status`.
     fn report(&self) -> LlmReport;
 }

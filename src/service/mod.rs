@@ -19,6 +19,7 @@ pub mod restore;
 pub mod runs;
 pub mod scope;
 pub mod status;
+pub mod summarize;
 pub mod summary;
 pub mod transfer;
 pub mod update;
@@ -41,11 +42,13 @@ use jiff::tz::TimeZone;
 
 pub use error::ServiceError;
 
+use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
 use crate::ports::{
-    Backups, Candidates, Clock, Embedder, Ids, Ledger, Meter, Scorer, Store, Summarizer, Transfer,
+    Backups, Candidates, Clock, Clusterer, Embedder, Ids, Ledger, Meter, Scorer, Store, Summarizer,
+    Transfer,
 };
 
 /// What the composition root hands in.
@@ -62,6 +65,8 @@ pub struct Ports {
     pub candidates: Arc<dyn Candidates>,
     /// The model; `None`: meaning is switched off.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// Finds clusters.
+    pub clusterer: Arc<dyn Clusterer>,
     /// The model that writes summaries; `None`: they quote.
     pub summarizer: Option<Arc<dyn Summarizer>>,
     /// The model that chooses what is worth remembering; `None`: rules do.
@@ -93,6 +98,8 @@ pub struct Settings {
     pub agent_grace: Duration,
     /// Time until the content of a forgotten memory is deleted at the latest.
     pub erase_within: Duration,
+    /// How memories are grouped, on the scale of the bundled model.
+    pub grouping: Policy,
     /// How long a summary is, characters.
     pub summary_chars: RangeInclusive<usize>,
     /// Backups on schedule.
@@ -109,6 +116,7 @@ pub struct Service {
     transfer: Arc<dyn Transfer>,
     candidates: Arc<dyn Candidates>,
     embedder: Option<Arc<dyn Embedder>>,
+    clusterer: Arc<dyn Clusterer>,
     summarizer: Option<Arc<dyn Summarizer>>,
     scorer: Option<Arc<dyn Scorer>>,
     summaries: summary::SummaryWriter,
@@ -141,6 +149,7 @@ impl Service {
             transfer: ports.transfer,
             candidates: ports.candidates,
             embedder: ports.embedder,
+            clusterer: ports.clusterer,
             summarizer: ports.summarizer,
             scorer: ports.scorer,
             summaries,

@@ -12,13 +12,13 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-use super::Service;
+use super::{Service, Settings};
 use crate::domain::extractive::{self, Item};
 use crate::domain::grounding::{self, Reason, Source, Summary};
 use crate::domain::id::MemoryId;
-use crate::domain::limits::LLM_PASSAGES_MAX;
+use crate::domain::limits::{LLM_PASSAGES_MAX, PROFILE_LENGTHS};
 use crate::domain::memory::{Memory, Metadata};
-use crate::domain::summary::{Aim, Draft, Passage, Repair, SummaryRequest};
+use crate::domain::summary::{Aim, Draft, Passage, Repair, SummaryRequest, Unusable};
 use crate::ports::{Clock, Ids, LlmError, Summarizer};
 
 /// Drafts that a model may hand in for one summary.
@@ -144,18 +144,18 @@ impl SummaryWriter {
             None => Err(Because::NoModel),
         };
         self.count(&rejections);
-        let (text, sources, author) = match written {
+        match written {
             Ok((draft, sources)) => {
                 let model = self.model.as_ref()?;
                 let (name, prompt_version) = (model.model().to_owned(), model.prompt_version());
-                (draft.text, sources, Author::Model { name, prompt_version })
+                let author = Author::Model { name, prompt_version };
+                Some(WrittenSummary { text: draft.text, sources, author, rejections })
             }
             Err(because) => {
-                let sources = memories.iter().map(|memory| memory.id).collect();
-                (quote(&order, &memories)?, sources, Author::Extract(because))
+                let quoted = quoted(&order, because)?;
+                Some(WrittenSummary { rejections, ..quoted })
             }
-        };
-        Some(WrittenSummary { text, sources, author, rejections })
+        }
     }
 
     /// A proven draft and what it cites.
@@ -183,7 +183,7 @@ impl SummaryWriter {
                 Err(LlmError::Away(reason)) => return Err(Because::Away(reason)),
                 Err(LlmError::Unusable(why)) => {
                     *rejections.entry(why.as_str()).or_default() += 1;
-                    let Some(advice) = why.advice() else { return Err(Because::Refused) };
+                    let Some(advice) = why.advice() else { return Err(because(why)) };
                     repair = Some(Repair { draft: None, faults: vec![advice.to_owned()] });
                     continue;
                 }
@@ -232,13 +232,57 @@ impl Service {
     /// long as the model does, and stores nothing.
     pub async fn write_summary(&self, aim: Aim, memories: &[Memory]) -> Option<WrittenSummary> {
         let settings = self.settings();
-        let (chars, zone) = (settings.summary_chars.clone(), &settings.zone);
-        self.summaries.write(SummaryOrder { aim, memories, chars, zone }).await
+        self.summaries.write(order(aim, memories, &settings)).await
+    }
+
+    /// The same without asking a model, for this reason.
+    pub fn quote_summary(
+        &self,
+        aim: Aim,
+        memories: &[Memory],
+        because: Because,
+    ) -> Option<WrittenSummary> {
+        quoted(&order(aim, memories, &self.settings()), because)
+    }
+
+    /// Has the language models read what they kept, for the reports.
+    pub async fn recall_models(&self) {
+        if let Some(model) = &self.summarizer {
+            model.recall().await;
+        }
+        if let Some(model) = &self.scorer {
+            model.recall().await;
+        }
     }
 
     /// See [`SummaryWriter::key`].
     pub fn summary_key(&self) -> String {
         self.summaries.key()
+    }
+}
+
+/// What is asked for by configuration: a profile is longer than a summary.
+fn order<'a>(aim: Aim, memories: &'a [Memory], settings: &'a Settings) -> SummaryOrder<'a> {
+    let n = match aim {
+        Aim::Summary => 1,
+        Aim::Profile => PROFILE_LENGTHS,
+    };
+    let chars = settings.summary_chars.start() * n..=settings.summary_chars.end() * n;
+    SummaryOrder { aim, memories, chars, zone: &settings.zone }
+}
+
+/// Why no model writes a summary after an answer that no advice to it can mend.
+fn because(why: Unusable) -> Because {
+    match why {
+        // It is the endpoint that must be seen to; then the same sources may be asked about again.
+        Unusable::Refused | Unusable::PromptCut | Unusable::TooLong => {
+            Because::Away(why.to_string())
+        }
+        Unusable::NotJson
+        | Unusable::Empty
+        | Unusable::Cut
+        | Unusable::Form
+        | Unusable::Declined => Because::Refused,
     }
 }
 
@@ -296,7 +340,9 @@ fn prove(
 }
 
 /// The memories' own words, each with its handle and day.
-fn quote(order: &SummaryOrder<'_>, memories: &[&Memory]) -> Option<String> {
+fn quoted(order: &SummaryOrder<'_>, because: Because) -> Option<WrittenSummary> {
+    let mut memories: Vec<&Memory> = order.memories.iter().collect();
+    memories.sort_by_key(|memory| (memory.event_time(), memory.id));
     let handles: Vec<String> = memories.iter().map(|memory| memory.id.handle()).collect();
     let items: Vec<Item<'_>> = memories
         .iter()
@@ -307,7 +353,15 @@ fn quote(order: &SummaryOrder<'_>, memories: &[&Memory]) -> Option<String> {
             event_time: order.zone.to_datetime(memory.event_time()),
         })
         .collect();
-    let policy =
-        extractive::Policy { chars_max: *order.chars.end(), ..extractive::Policy::default() };
-    extractive::extract(&items, &[], &policy).map(|extract| extract.to_string())
+    let usual = extractive::Policy::default();
+    let chars_max = *order.chars.end();
+    let sentences_max = usual.sentences_max.max(chars_max * usual.sentences_max / usual.chars_max);
+    let policy = extractive::Policy { sentences_max, chars_max, ..usual };
+    let text = extractive::extract(&items, &[], &policy)?.to_string();
+    Some(WrittenSummary {
+        text,
+        sources: memories.iter().map(|memory| memory.id).collect(),
+        author: Author::Extract(because),
+        rejections: BTreeMap::new(),
+    })
 }

@@ -58,6 +58,8 @@ pub const EVENTS: &[LogEvent] = &[
     event("connection failed", "a defect in serving one connection"),
     event("connections cut off at the end of the grace", "their calls took too long for a stop"),
     event("connections did not end", "a defect: they did not even end when cut off"),
+    event("socket file was gone and is made again", "something removes it; connections went on"),
+    event("socket file is gone", "why it cannot be made again; nobody new can connect"),
     event("socket file not removed", "the next daemon replaces it"),
     // Tools.
     event("tool failed", "the daemon or its disk is at fault, not the caller"),

@@ -2,6 +2,7 @@
 //! do, and loses nothing that it has acknowledged.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -205,4 +206,52 @@ fn a_command_says_what_it_waits_for_and_for_how_long() {
     assert_eq!(code, Some(1), "{told}");
     assert!(!told.contains("waiting") && told.contains("0.1 s"), "{told}");
     assert_eq!(failed(&home, &["--timeout", "never", "status"]).0, Some(64));
+}
+
+#[tokio::test]
+async fn a_socket_that_was_removed_is_made_again_and_that_is_told() {
+    let home = Home::new().expect_log("socket file was gone and is made again");
+    let daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    fs::remove_file(home.socket()).unwrap();
+    // Whoever is connected notices nothing, and who comes finds it again, with its mode.
+    agent.store("Stored without a socket").await;
+    assert_eq!(home.agent("b").await.recall("without a socket").await.len(), 1);
+    let mode = fs::metadata(home.socket()).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    fs::remove_dir_all(home.socket().parent().unwrap()).unwrap();
+    assert_eq!(home.agent("c").await.recall("without a socket").await.len(), 1);
+    assert_eq!(examined(&home, "socket").0, "ok");
+    let status = home.owner().await.must("memory_status", json!({})).await;
+    let notes = status["notes"].to_string();
+    assert!(notes.contains("made again 2 times"), "{notes}");
+    let doctor = home.run(&["doctor"]).stdout;
+    assert!(String::from_utf8_lossy(&doctor).contains("made again 2 times"));
+    assert!(daemon.stop().await.success());
+    assert!(!home.socket().exists(), "it goes with the daemon");
+}
+
+#[tokio::test]
+async fn a_socket_whose_place_is_taken_is_down_until_it_is_free() {
+    let home = Home::new()
+        .expect_log("socket file is gone")
+        .expect_log("socket file was gone and is made again");
+    let _daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    fs::remove_file(home.socket()).unwrap();
+    fs::write(home.socket(), "precious").unwrap();
+    let socket = async || {
+        let status = agent.must("memory_status", json!({})).await;
+        let parts = status["parts"].as_array().unwrap().clone();
+        parts.into_iter().find(|part| part["name"] == "socket").unwrap()
+    };
+    let part = eventually("the socket is down", async || {
+        Some(socket().await).filter(|part| part["state"] == "down")
+    })
+    .await;
+    assert!(part["because"].as_str().unwrap().contains("is no socket"), "{part}");
+    assert_eq!(fs::read_to_string(home.socket()).unwrap(), "precious");
+    fs::remove_file(home.socket()).unwrap();
+    home.agent("b").await;
+    assert_eq!(socket().await["state"], "ok");
 }

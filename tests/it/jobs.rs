@@ -72,7 +72,7 @@ async fn a_person_runs_a_job_reads_its_report_and_undoes_it() {
     ] {
         let output = home.run(arguments);
         let complaint = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(64), "{arguments:?}");
         assert!(complaint.contains(said), "{arguments:?}: {complaint}");
     }
 }

@@ -5,14 +5,18 @@ mod desk;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
 use std::time::Duration;
 
+use recalld::app::{Engine, EngineSettings};
+use recalld::config::{Config, Environment, Sources};
 use recalld::domain::limits::{ENDPOINT_FAILURES_MAX, LLM_PAUSE};
 use recalld::domain::memory::Kind;
 use recalld::domain::scoring::Role;
-use recalld::domain::summary::{Passage, ScoredTurn, Unusable};
+use recalld::domain::summary::{Aim, Passage, ScoredTurn, Unusable};
 use recalld::ports::{Clock as _, LanguageModel as _, LlmError, Scorer as _};
 use recalld::service::summary::{Author, Because};
+use recalld::telemetry::Counters;
 use serde_json::{Value, json};
 
 use self::desk::{
@@ -338,7 +342,7 @@ async fn a_server_that_cuts_prompts_silently_is_noticed_and_told_of() {
     let endpoint = Endpoint::start(read(20));
     let desk = Desk::at(&endpoint.url);
     let written = desk.write(&notes).await;
-    assert_eq!(written.author, Author::Extract(Because::Refused));
+    assert!(away(&written).contains("do not fit"), "{}", away(&written));
     assert!(written.rejections.contains_key("too_long_to_read"), "{:?}", written.rejections);
 }
 
@@ -395,6 +399,38 @@ async fn a_conversation_is_scored_in_form_or_not_at_all() {
         endpoint.always(answer);
         assert_eq!(desk.llm.score(turns()).await, Err(LlmError::Unusable(why)));
         desk.clock.advance(LLM_PAUSE);
+    }
+}
+
+#[tokio::test]
+async fn what_a_day_cost_and_what_was_learned_lie_in_the_store() {
+    let endpoint = Endpoint::start(chat(GOOD));
+    endpoint.next([raw(400, "", "response_format")]);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("config.toml");
+    let url = &endpoint.url;
+    let model = format!("[llm.summary]\nurl = \"{url}\"\nmodel = \"stand-in\"\n");
+    fs::write(&file, format!("[embed]\nmodel = \"none\"\n{model}")).unwrap();
+    let sources = Sources {
+        environment: Environment::new([], 0),
+        config: Some(file),
+        socket: Some(dir.path().join("recalld.sock")),
+        state_dir: Some(dir.path().join("state")),
+    };
+    let config = Config::load(&sources).unwrap().config;
+    let state_dir = dir.path().join("state");
+    let settings = EngineSettings { state_dir, config, start_empty: false };
+    for (is_asked, expected) in [(true, ("json_object", 2)), (false, ("json_object", 2))] {
+        let engine = Engine::open(&settings, Arc::new(Counters::default())).unwrap();
+        if is_asked {
+            let notes = memories(&ENGLISH);
+            let written = engine.service.write_summary(Aim::Summary, &notes).await.unwrap();
+            assert!(is_by_model(&written), "{written:?}");
+        }
+        engine.service.recall_models().await;
+        let report = engine.service.status().await.llm.summary.unwrap();
+        assert_eq!((report.form, report.calls.0), expected);
+        tokio::task::spawn_blocking(move || engine.close()).await.unwrap();
     }
 }
 

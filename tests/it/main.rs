@@ -16,6 +16,7 @@
 mod backup;
 mod bridge;
 mod commands;
+mod consolidate;
 mod daemon;
 mod doctor;
 mod endpoint;

@@ -199,6 +199,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("text", "index of words", "wait until it is loaded or built anew; everything stored is kept"),
     ("vectors", "index of meaning", "wait until it is loaded; search by words works meanwhile"),
     ("backup", "backup", "free some space, or see to `backup.dir`; `recalld backup` tries at once"),
+    ("socket", "socket", "see why above; connections that are open go on"),
     ("config", "reload", "correct the file; `recalld reload` then tells what is still wrong"),
     (
         "log",

@@ -22,8 +22,10 @@ pub(super) fn holder(places: &DataPlaces, contact: &Contact) -> Finding {
         (Some(pid), Contact::Dead { .. } | Contact::Absent { .. }) => {
             let detail = format!("{} has the store, and no socket answers", who(pid));
             let advice = format!(
-                "it may be starting or stopping, or listen at another place (`--socket`); if it \
-                 hangs, `kill {pid}` and start it again"
+                "it may be starting or stopping, or listen at another place (`--socket`); a socket \
+                 whose file was removed it makes again within seconds, unless systemd holds it \
+                 (`systemctl --user restart recalld.socket`); if it hangs, `kill {pid}` and start it \
+                 again"
             );
             Finding::down(PART, detail, advice)
         }

@@ -40,6 +40,9 @@ pub const FINGERPRINT_KEY: &str = "fingerprint";
 /// Metadata field of a summary that holds its [`Summary::made_by`], a JSON string.
 pub const MAKER_KEY: &str = "made_by";
 
+/// Metadata field of a summary that somebody asked for: it is nobody's to extend.
+pub const REQUESTED_KEY: &str = "requested";
+
 /// How memories are grouped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {

@@ -36,6 +36,9 @@ pub struct RankingPolicy {
     pub recency_weight: f64,
     /// Rate at which recency fades: `exp(-rate * days since the event)`.
     pub recency_rate: f64,
+    /// What a memory is multiplied by that has a summary, 0.5..=1.0 (guessed): of a source and its
+    /// summary that answer alike, the summary comes first.
+    pub consolidated_factor: f64,
     /// Least cosine of near-twins (all cosines here are on the scale of the bundled model), which must agree in names, numbers and negations besides.
     pub twin_cosine: f64,
     /// Cosine up to which a vector says nothing about relevance (of the best hits of questions asked
@@ -72,6 +75,7 @@ impl Default for RankingPolicy {
             strength_weight: 0.03,
             recency_weight: 0.03,
             recency_rate: 0.03,
+            consolidated_factor: 0.9,
             twin_cosine: 0.95,
             cosine_floor: 0.3,
             cosine_full: 0.8,

@@ -141,6 +141,9 @@ fn weigh(
     let recency = (-policy.recency_rate * days.max(0.0)).exp();
     let factor = 1.0 + policy.recency_weight * (2.0 * recency - 1.0);
     reasons.push(Reason::Age { days, factor });
+    if memory.consolidated_into.is_some() {
+        reasons.push(Reason::Consolidated(policy.consolidated_factor));
+    }
     Hit { index, id: fused.id, score: score_of(&reasons), relevance, reasons }
 }
 

@@ -42,6 +42,8 @@ pub enum Reason {
         /// What that multiplies by.
         factor: f64,
     },
+    /// A summary speaks for it: what that multiplies by.
+    Consolidated(f64),
     /// So many other memories say the same and are not shown.
     Twins(usize),
 }
@@ -55,6 +57,7 @@ impl Reason {
             | Self::Namespace(_)
             | Self::Strength { .. }
             | Self::Age { .. }
+            | Self::Consolidated(_)
             | Self::Twins(_) => 0.0,
         }
     }
@@ -62,9 +65,10 @@ impl Reason {
     /// What the term multiplies by.
     pub fn factor(&self) -> f64 {
         match self {
-            Self::Namespace(factor) | Self::Strength { factor, .. } | Self::Age { factor, .. } => {
-                *factor
-            }
+            Self::Namespace(factor)
+            | Self::Strength { factor, .. }
+            | Self::Age { factor, .. }
+            | Self::Consolidated(factor) => *factor,
             Self::Text(_)
             | Self::Vector(_)
             | Self::Date { .. }
@@ -90,7 +94,8 @@ pub fn score_of(reasons: &[Reason]) -> f64 {
 
 impl fmt::Display for Reason {
     /// `text 0.71`, `vector +0.33`, `8 May 2023 +0.50`, `exact "inc-90312" +3.00`,
-    /// `namespace x0.90`, `strength 0.64`, `age 12 d`, `2 more say the same`.
+    /// `namespace x0.90`, `strength 0.64`, `age 12 d`, `summarised x0.90`,
+    /// `2 more say the same`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(points) => write!(f, "text {points:.2}"),
@@ -100,6 +105,7 @@ impl fmt::Display for Reason {
             Self::Namespace(weight) => write!(f, "namespace x{weight:.2}"),
             Self::Strength { strength, .. } => write!(f, "strength {strength:.2}"),
             Self::Age { days, .. } => write!(f, "age {days:.0} d"),
+            Self::Consolidated(factor) => write!(f, "summarised x{factor:.2}"),
             Self::Twins(1) => f.write_str("1 more says the same"),
             Self::Twins(n) => write!(f, "{n} more say the same"),
         }
@@ -122,13 +128,14 @@ mod tests {
             Reason::Namespace(0.9),
             Reason::Strength { strength: 0.64, factor: 1.02 },
             Reason::Age { days: 12.3, factor: 1.01 },
+            Reason::Consolidated(0.9),
             Reason::Twins(2),
         ];
         let printed: Vec<String> = reasons.iter().map(Reason::to_string).collect();
         assert_eq!(
             printed.join(", "),
             "text 0.71, vector +0.33, vector -0.20, 8 May 2023 +0.50, exact \"inc-90312\" +3.00, \
-             namespace x0.90, strength 0.64, age 12 d, 2 more say the same"
+             namespace x0.90, strength 0.64, age 12 d, summarised x0.90, 2 more say the same"
         );
     }
 }

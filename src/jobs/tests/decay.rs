@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::{Decay, Job as _, RunContext, RunReport};
 use crate::clock::{ManualClock, SeededIds};
+use crate::domain::consolidation::Policy;
 use crate::domain::decay::{DecayPolicy, Use, reinforced};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::{Access, Actor, Caller};
@@ -17,6 +18,7 @@ use crate::domain::job::{Outcome, RunId};
 use crate::domain::limits::JOB_PAGE;
 use crate::domain::memory::{Anchor, Kind};
 use crate::domain::ranking::RankingPolicy;
+use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{Clock as _, Measured, Meter, Store as _};
 use crate::service::backup::BackupPolicy;
@@ -69,6 +71,7 @@ impl Home {
             transfer: store.clone(),
             candidates: index.clone(),
             embedder: None,
+            clusterer: Arc::new(DensityClusterer { exact_max: 5_000 }),
             summarizer: None,
             scorer: None,
             clock: clock.clone(),
@@ -84,6 +87,7 @@ impl Home {
             decay: DecayPolicy::default(),
             agent_grace: Duration::ZERO,
             erase_within: Duration::ZERO,
+            grouping: Policy::default(),
             backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
             summary_chars: 200..=300,
             zone: TimeZone::UTC,

@@ -20,7 +20,7 @@ use crate::mcp::connections::connection;
 use crate::mcp::hello::Uids;
 use crate::mcp::transport::Life;
 use crate::mcp::{
-    AccessPolicy, Control, Mcp, McpSettings, ProcessReport, Reloaded, Shared, Toolset,
+    AccessPolicy, Control, Mcp, McpSettings, ProcessReport, Reloaded, Shared, SocketLook, Toolset,
 };
 
 pub(super) const MODERN: &str = "2026-07-28";
@@ -118,6 +118,10 @@ impl Control for NoControl {
 
     fn report(&self) -> ProcessReport {
         ProcessReport::default()
+    }
+
+    fn note_socket(&self, look: SocketLook) {
+        assert_eq!(look, SocketLook::InPlace);
     }
 
     fn asked_for_life(&self) -> BoxFuture<'_, ()> {

@@ -10,6 +10,7 @@ use redb::backends::InMemoryBackend;
 use tokio::sync::Semaphore;
 
 use crate::clock::{ManualClock, SeededIds};
+use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::embedding::{ScriptShares, SpaceId, Vector};
 use crate::domain::filter::Filter;
@@ -19,6 +20,7 @@ use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
 use crate::domain::search::{Attributes, TextCandidates, TextHit, TextQuery, VectorCandidates};
 use crate::domain::text::tokens::tokens;
+use crate::index::clusters::DensityClusterer;
 use crate::ports::{
     ArmReport, Asked, Candidates, IndexError, IndexReport, JobReport, Listing, Maintenance,
     Measured, Meter, NotRun, ParityReport, Rebuilds, Snapshot,
@@ -204,6 +206,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         backups: Arc::new(backups),
         candidates,
         embedder: None,
+        clusterer: Arc::new(DensityClusterer { exact_max: 5_000 }),
         summarizer: None,
         scorer: None,
         clock: Arc::new(ManualClock::at(now)),
@@ -219,6 +222,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         decay: DecayPolicy::default(),
         agent_grace: Duration::from_hours(1),
         erase_within: Duration::from_hours(2),
+        grouping: Policy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
         zone: TimeZone::UTC,

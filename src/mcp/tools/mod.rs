@@ -14,6 +14,7 @@ mod restore;
 mod search;
 mod status;
 mod store;
+mod summarize;
 mod update;
 
 mod scope;
@@ -61,11 +62,12 @@ pub(super) fn listed(toolset: Toolset) -> &'static [Tool] {
             list::definition(),
             status::definition(),
             // From here on in the full set alone.
+            summarize::definition(),
             maintenance::run_definition(),
             maintenance::undo_definition(),
         ]
     });
-    let n_small = TOOLS.iter().position(|tool| tool.name == maintenance::RUN);
+    let n_small = TOOLS.iter().position(|tool| tool.name == summarize::NAME);
     match toolset {
         Toolset::Small => TOOLS.get(..n_small.unwrap_or_default()).unwrap_or_default(),
         Toolset::Full => &TOOLS,
@@ -123,6 +125,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         forget::NAME => forget::run(call, arguments).await,
         feedback::NAME => feedback::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
+        summarize::NAME => summarize::run(call, arguments).await,
         history::NAME => history::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
         export::NAME => export::run(call, arguments).await,

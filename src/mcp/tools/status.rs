@@ -45,6 +45,7 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
     let mut report = shared.service.status().await;
     let process = shared.control.report();
     report.parts.extend(process.parts.iter().cloned());
+    report.notes.extend(process.notes.iter().cloned());
     let mut facts = JsonObject::new();
     put(&mut facts, "ok", report.is_ok());
     put(&mut facts, "version", report.version);
@@ -91,9 +92,9 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
         let counters: JsonObject =
             report.counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
         put(&mut facts, "counters", counters);
+        put(&mut facts, "llm", llm(&report.llm));
         let weights = report.model.as_ref().map(|model| model.weights_hash.clone());
         put(&mut facts, "weights_hash", weights);
-        put(&mut facts, "llm", llm(&report.llm));
         put(&mut facts, "config", config(&process.config));
         put(&mut facts, "log", log(&process.log));
         put(&mut facts, "watchdog", process.watchdog.as_ref().map(watchdog));

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::domain::consolidation::{
-    FINGERPRINT_KEY, Item, MAKER_KEY, Policy, Summary, WORD_SPREAD, centre, is_source, word_vector,
+    FINGERPRINT_KEY, Item, MAKER_KEY, Policy, REQUESTED_KEY, Summary, WORD_SPREAD, centre,
+    is_source, word_vector,
 };
 use crate::domain::embedding::{ScriptShares, SpaceId, Vector};
 use crate::domain::filter::Filter;
@@ -160,7 +161,11 @@ impl Gatherer<'_> {
             let Some(last) = page.last() else { return Ok(()) };
             listing.after = Some((last.event_time(), last.id));
             for memory in &page {
-                if memory.origin == Origin::Consolidated && !memory.derived_from.is_empty() {
+                let is_own = !memory.metadata.contains_key(REQUESTED_KEY);
+                if is_own
+                    && memory.origin == Origin::Consolidated
+                    && !memory.derived_from.is_empty()
+                {
                     self.summary(memory, now).await?;
                 }
             }
@@ -170,7 +175,8 @@ impl Gatherer<'_> {
     async fn summary(&mut self, memory: &Memory, now: Timestamp) -> Result<(), StoreError> {
         let sources = self.snapshot.memories(memory.derived_from.clone()).await?;
         let holds = |source: &&Memory| {
-            source.status == Status::Active && source.valid_to.is_none_or(|end| end > now)
+            matches!(source.status, Status::Active | Status::Archived)
+                && source.valid_to.is_none_or(|end| end > now)
         };
         let live: Vec<&Memory> = sources.iter().flatten().filter(holds).collect();
         let means = live.first().map_or(Means::Words, |source| self.means(&source.content));
@@ -245,8 +251,7 @@ fn is_fixed(memory: &Memory) -> bool {
 
 /// The text of a metadata field.
 fn text(metadata: &Metadata, key: &str) -> Option<String> {
-    let value = metadata.get(key)?;
-    Some(value.strip_prefix('"')?.strip_suffix('"')?.to_owned())
+    serde_json::from_str(metadata.get(key)?).ok()
 }
 
 fn listing(namespace: &Namespace, kinds: Vec<Kind>, now: Timestamp) -> Listing {

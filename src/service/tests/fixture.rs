@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::model::StandIn;
 use crate::clock::{ManualClock, SeededIds};
 use crate::domain::change::RequestKey;
+use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::embedding::{Scripts, SpaceNote};
 use crate::domain::id::MemoryId;
@@ -19,8 +20,9 @@ use crate::domain::likeness::Likeness;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
+use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
-use crate::ports::{Clock as _, Embedder as _, Ids, Measured, Meter, Store};
+use crate::ports::{Clock as _, Embedder, Ids, Measured, Meter, Store, Summarizer};
 use crate::service::backup::BackupPolicy;
 use crate::service::get::{GetRequest, Got};
 use crate::service::maintain::BacklogRound;
@@ -85,8 +87,20 @@ impl Fixture {
         fixture
     }
 
+    /// Ready, without a model of meaning: memories are compared by their words. Summaries are written
+    /// by `summarizer`.
+    pub(super) async fn of_words(summarizer: Option<Arc<dyn Summarizer>>) -> Self {
+        let fixture = Self::built(None, summarizer);
+        fixture.load_words().await;
+        fixture
+    }
+
     /// The space is not open and the indexes are not loaded yet.
     pub(super) fn unloaded(scripts: Scripts) -> Self {
+        Self::built(Some(scripts), None)
+    }
+
+    fn built(scripts: Option<Scripts>, summarizer: Option<Arc<dyn Summarizer>>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(Timestamp::from_second(1_700_000_000).unwrap()));
         let settings = StoreSettings { cache_bytes: 4 << 20 };
@@ -98,7 +112,7 @@ impl Fixture {
         };
         let index = EmbeddedIndex::open(&dir.path().join("index"), index_settings, clock.clone());
         store.subscribe(index.clone());
-        let model = Arc::new(StandIn::new(scripts));
+        let model = Arc::new(StandIn::new(scripts.unwrap_or(Scripts::ALL)));
         let ids = Arc::new(GivenIds { laid_out: Mutex::default(), seeded: SeededIds::new(11) });
         let counted = Arc::new(Counted::default());
         let ports = Ports {
@@ -107,8 +121,9 @@ impl Fixture {
             backups: Arc::new(RedbBackups::new(store.clone(), dir.path().join("backups"))),
             transfer: store.clone(),
             candidates: index.clone(),
-            embedder: Some(model.clone()),
-            summarizer: None,
+            embedder: scripts.map(|_| model.clone() as Arc<dyn Embedder>),
+            clusterer: Arc::new(DensityClusterer { exact_max: 5_000 }),
+            summarizer,
             scorer: None,
             clock: clock.clone(),
             ids: ids.clone(),
@@ -210,6 +225,7 @@ fn service_settings() -> Settings {
         decay: DecayPolicy::default(),
         agent_grace: GRACE,
         erase_within: ERASE_WITHIN,
+        grouping: Policy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::from_hours(24), keep: 2 },
         zone: TimeZone::UTC,

@@ -2,19 +2,24 @@
 
 mod fixture;
 mod model;
+mod writer;
 
 mod access;
 mod backups;
+mod consolidating;
 mod forgetting;
 mod gathering;
 mod limits;
 mod meaning;
 mod pages;
+mod profiling;
 mod requests;
 mod restoring;
 mod searching;
 mod status;
 mod storing;
+mod summaries;
+mod summarizing;
 mod superseding;
 mod transfer;
 mod updating;

@@ -17,6 +17,7 @@ use super::disk::Disk;
 use super::stand_ins::{Letters, Nothing, StepIds, Uncounted};
 use crate::clock::ManualClock;
 use crate::domain::change::{Change, ChangeSet, NewMemory, Patch, Remember};
+use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::{Access, Actor, Caller};
@@ -24,6 +25,7 @@ use crate::domain::job::{NewRun, Outcome, RunId};
 use crate::domain::limits::CONTENT_BYTES_MAX;
 use crate::domain::memory::{Kind, Memory, Metadata, Origin};
 use crate::domain::ranking::RankingPolicy;
+use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{Candidates, Clock as _, Ledger as _, Store};
 use crate::service::backup::BackupPolicy;
@@ -187,6 +189,7 @@ impl World {
             backups: Arc::new(RedbBackups::new(store.clone(), "/dev/null/backups".into())),
             transfer: store.clone(),
             embedder: Some(model.clone()),
+            clusterer: Arc::new(DensityClusterer { exact_max: 5_000 }),
             summarizer: None,
             scorer: None,
             clock: clock.clone(),
@@ -484,6 +487,7 @@ fn service_settings() -> Settings {
         decay: DecayPolicy::default(),
         agent_grace: grace,
         erase_within: grace,
+        grouping: Policy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
         zone: TimeZone::UTC,
