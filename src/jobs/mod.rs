@@ -5,7 +5,7 @@
 //! panic that is nothing but a failed run. What is known of a job lies in the store, so a run that
 //! was missed or cut off is made up for after the next start.
 //!
-//! tokio-cron-scheduler gives the beat ([`heartbeat`] says what it is not trusted with), and
+//! tokio-cron-scheduler gives the beat (`heartbeat` says what it is not trusted with), and
 //! `domain::schedule` decides what is due.
 
 mod consolidate;

@@ -75,7 +75,7 @@ pub struct Gathered {
     /// Memories that wait for a vector, or have no words: they are looked at when they have some.
     pub n_without_vector: usize,
     /// Whether older memories were left out, since there were
-    /// [`CLUSTER_POINTS_MAX`](crate::domain::limits::CLUSTER_POINTS_MAX) newer ones.
+    /// [`CLUSTER_POINTS_MAX`] newer ones.
     pub is_cut: bool,
 }
 
