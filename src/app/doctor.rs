@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::embedder::{RUNTIME_DIR, models_dir, places as runtime_places};
-use super::engine::{INDEX_DIR, backup_dir};
+use super::engine::{INDEX_DIR, advised, backup_dir};
 use super::lost::LostStore;
 use super::places::{check as check_places, lines};
 use crate::cli::doctor::{DataPlaces, Finding, MODEL_SETTING, Premises, ShippedUnit};
@@ -12,7 +12,7 @@ use crate::cli::{self, Arguments};
 use crate::config::{self, Config, EmbedModel, Loaded, Origin, Problems, Sources};
 use crate::embed::files::{self, FilesError};
 use crate::embed::{catalogue, runtime};
-use crate::store;
+use crate::store::{self, StoreSettings};
 
 /// The units that belong to this version.
 const UNITS: &[ShippedUnit] = &[
@@ -56,6 +56,7 @@ fn premises(loaded: &Loaded, problems: Option<&Problems>) -> Premises {
         (vec![configuration(loaded), model], weights_hash)
     };
     findings.extend(lost(&loaded.state_dir.path, &loaded.config));
+    findings.extend(ailing(&loaded.state_dir.path, &loaded.config));
     Premises {
         findings,
         data: Some(places(&loaded.state_dir.path, &loaded.config)),
@@ -88,6 +89,14 @@ fn premises_without(sources: &Sources, problems: Option<&Problems>) -> Premises 
 fn lost(state_dir: &Path, config: &Config) -> Option<Finding> {
     let lost = LostStore::look(state_dir, config)?;
     Some(Finding::down("lost store", lost.to_string(), lost.advice()))
+}
+
+/// A store that no daemon has open, and that none would open.
+fn ailing(state_dir: &Path, config: &Config) -> Option<Finding> {
+    let settings = StoreSettings { cache_bytes: config.store.cache_bytes };
+    let error = advised(store::ails(state_dir, settings)?, &backup_dir(state_dir, config));
+    let advice = "do what it says; `recalld serve` would refuse to start";
+    Some(Finding::down("store", error.to_string(), advice))
 }
 
 fn places(dir: &Path, config: &Config) -> DataPlaces {

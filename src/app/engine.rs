@@ -183,7 +183,7 @@ impl Engine {
 }
 
 /// What cannot be opened because it is damaged, with the way out.
-fn advised(error: OpenError, backups: &Path) -> anyhow::Error {
+pub(super) fn advised(error: OpenError, backups: &Path) -> anyhow::Error {
     if !matches!(error, OpenError::Damaged { .. }) {
         return error.into();
     }

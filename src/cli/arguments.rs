@@ -136,19 +136,19 @@ pub enum Command {
 #[derive(Debug, Default, Args)]
 pub struct ScopeArguments {
     /// Namespace or pattern like `shared/*`; may be repeated
-    #[arg(long, short, value_name = "NAMESPACE")]
+    #[arg(long, short, value_name = "NAMESPACE", value_parser = filled)]
     pub namespace: Vec<String>,
     /// Kind (fact, preference, instruction, event, procedure, task, reflection); may be repeated
-    #[arg(long, short, value_name = "KIND")]
+    #[arg(long, short, value_name = "KIND", value_parser = filled)]
     pub kind: Vec<String>,
     /// Tag; may be repeated
-    #[arg(long, short, value_name = "TAG")]
+    #[arg(long, short, value_name = "TAG", value_parser = filled)]
     pub tag: Vec<String>,
     /// Only what happened at or after this time (ISO 8601)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = filled)]
     pub after: Option<String>,
     /// Only what happened before this time (ISO 8601)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = filled)]
     pub before: Option<String>,
 }
 
@@ -165,6 +165,20 @@ pub struct StatusArguments {
 
 fn interval(text: &str) -> Result<Duration, String> {
     seconds(text, 3_600)
+}
+
+/// A value that says something: one that comes from a variable that was not set must not count as
+/// left out, or a filter matches everything.
+fn filled(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("expected a value, got nothing".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "expected a number, 0 to 1".to_owned())
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {
@@ -184,25 +198,25 @@ pub struct RememberArguments {
     #[arg(required = true, value_name = "TEXT")]
     pub text: Vec<String>,
     /// Where it goes [default: user]
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = filled)]
     pub namespace: Option<String>,
     /// fact, preference, instruction, event, procedure, task or reflection
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = filled)]
     pub kind: Option<String>,
     /// Tag; may be repeated
-    #[arg(long, short, value_name = "TAG")]
+    #[arg(long, short, value_name = "TAG", value_parser = filled)]
     pub tag: Vec<String>,
     /// 0 to 1
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = share)]
     pub importance: Option<f64>,
     /// When it happened (ISO 8601)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = filled)]
     pub occurred_at: Option<String>,
     /// Id or handle of the memory it replaces
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = filled)]
     pub supersedes: Option<String>,
     /// A JSON object
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", value_parser = filled)]
     pub metadata: Option<String>,
     /// Never let it fade
     #[arg(long)]
@@ -239,10 +253,10 @@ pub struct ListArguments {
     #[arg(long)]
     pub oldest: bool,
     /// active, superseded, invalidated or archived; may be repeated
-    #[arg(long, value_name = "STATUS")]
+    #[arg(long, value_name = "STATUS", value_parser = filled)]
     pub status: Vec<String>,
     /// Go on where the last page ended
-    #[arg(long)]
+    #[arg(long, value_parser = filled)]
     pub cursor: Option<String>,
     /// Where
     #[command(flatten)]
@@ -258,22 +272,22 @@ pub struct UpdateArguments {
     #[arg(long)]
     pub content: Option<String>,
     /// New kind
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = filled)]
     pub kind: Option<String>,
     /// New tags, in place of the old; may be repeated
     #[arg(long, short, value_name = "TAG")]
     pub tag: Vec<String>,
     /// New importance, 0 to 1
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = share)]
     pub importance: Option<f64>,
     /// Pin or unpin
     #[arg(long)]
     pub pinned: Option<bool>,
     /// When it happened (ISO 8601)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = filled)]
     pub occurred_at: Option<String>,
     /// Until when it is true (ISO 8601)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = filled)]
     pub valid_to: Option<String>,
 }
 
@@ -284,7 +298,7 @@ pub struct ForgetArguments {
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
     /// Everything whose text holds these exact words
-    #[arg(long, value_name = "WORDS", conflicts_with = "ids")]
+    #[arg(long, value_name = "WORDS", conflicts_with = "ids", value_parser = filled)]
     pub query: Option<String>,
     /// Do not ask
     #[arg(long, short)]

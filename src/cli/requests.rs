@@ -91,10 +91,6 @@ pub(super) fn forget(what: &ForgetArguments) -> Result<ToolArguments, CliError> 
     if !what.ids.is_empty() && !request.is_empty() {
         return Err(CliError::Usage("name memories by id or by a filter, not both".to_owned()));
     }
-    if what.query.as_ref().is_some_and(|words| words.trim().is_empty()) {
-        // A filter that matches everything must not come from a variable that was not set.
-        return Err(CliError::Usage("--query: expected words, got nothing".to_owned()));
-    }
     request.extend(fields([("ids", list_of(&what.ids)), ("query", json!(what.query))]));
     if request.is_empty() {
         return Err(CliError::Usage("name memories by id or by a filter".to_owned()));

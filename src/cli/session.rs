@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::failure::{Fault, remark};
 use super::requests::ToolArguments;
-use crate::mcp::ARGUMENT_FAULT;
 use crate::mcp::client::{Client, ClientError, Hello};
+use crate::mcp::{ARGUMENT_FAULT, CONFIGURATION_FAULT};
 
 /// Longest wait of a person for an answer.
 pub(super) const WAIT: Duration = Duration::from_mins(1);
@@ -40,6 +40,9 @@ pub(super) enum CliError {
     /// The daemon refused.
     #[error("{0}")]
     Refused(String),
+    /// The configuration that the daemon read is wrong.
+    #[error("{0}")]
+    Configuration(String),
     /// A file or terminal failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -54,6 +57,7 @@ impl CliError {
         match self {
             Self::Usage(_) => Fault::Usage,
             Self::NoDaemon { .. } => Fault::NoDaemon,
+            Self::Configuration(_) => Fault::Config,
             Self::Client(_) | Self::Refused(_) | Self::Io(_) | Self::Data(_) => Fault::Failed,
         }
     }
@@ -170,11 +174,10 @@ async fn call_within(
 ) -> Result<Value, CliError> {
     let reply = client.call_tool(tool, arguments.into(), wait).await?;
     if reply.is_error {
-        let is_usage = reply.fault.as_deref() == Some(ARGUMENT_FAULT);
-        return Err(if is_usage {
-            CliError::Usage(reply.text)
-        } else {
-            CliError::Refused(reply.text)
+        return Err(match reply.fault.as_deref() {
+            Some(ARGUMENT_FAULT) => CliError::Usage(reply.text),
+            Some(CONFIGURATION_FAULT) => CliError::Configuration(reply.text),
+            Some(_) | None => CliError::Refused(reply.text),
         });
     }
     Ok(reply.structured.unwrap_or_else(|| json!({})))

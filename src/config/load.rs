@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access as Mode;
@@ -198,6 +199,10 @@ enum ReadError {
 
 fn read_text(path: &Path) -> Result<String, ReadError> {
     let mut bytes = Vec::new();
+    // To open a pipe waits for ever.
+    if path.metadata().map_err(ReadError::Io)?.file_type().is_fifo() {
+        return Err(ReadError::Io(std::io::Error::other("it is a pipe and no file")));
+    }
     let file = File::open(path).map_err(ReadError::Io)?;
     file.take(CONFIG_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(ReadError::Io)?;
     if bytes.len() > CONFIG_BYTES_MAX {

@@ -254,6 +254,20 @@ impl Arguments {
         Ok(Some(object.into_iter().map(|(key, value)| (key, value.to_string())).collect()))
     }
 
+    /// Refuses lists with an item that says nothing, which is else passed over: for what must not
+    /// match more than was meant.
+    pub(super) fn refuse_blank_items(&self, names: &[&str]) -> Read<()> {
+        let is_blank = |item: &Value| item.as_str().is_some_and(|text| text.trim().is_empty());
+        for name in names {
+            let Some(value) = self.values.get(*name) else { continue };
+            if as_list(value).unwrap_or_default().iter().any(is_blank) {
+                let expected = "a list without empty items, or nothing";
+                return Err(InvalidArgument::new(*name, expected, value));
+            }
+        }
+        Ok(())
+    }
+
     /// Adds a warning for the caller.
     pub(super) fn warn(&mut self, warning: String) {
         self.warnings.push(warning);

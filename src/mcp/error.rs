@@ -16,6 +16,8 @@ const FORBIDDEN: ErrorCode = ErrorCode(-32_001);
 const FAULT_KEY: &str = "recalld/fault";
 /// What stands there if an argument is wrong.
 pub const ARGUMENT_FAULT: &str = "argument";
+/// What stands there if the configuration is.
+pub const CONFIGURATION_FAULT: &str = "configuration";
 
 /// Why a tool has no result.
 #[derive(Debug, thiserror::Error)]
@@ -54,18 +56,21 @@ impl ToolError {
         }
     }
 
-    /// Whether an argument is wrong, whatever the store holds.
-    fn is_argument(&self) -> bool {
-        matches!(self, Self::Argument(_) | Self::Service(ServiceError::Invalid { .. }))
+    /// What is wrong, whatever the store holds: an argument, or the configuration.
+    fn fault(&self) -> Option<&'static str> {
+        if let Self::Argument(_) | Self::Service(ServiceError::Invalid { .. }) = self {
+            return Some(ARGUMENT_FAULT);
+        }
+        matches!(self, Self::Configuration(_)).then_some(CONFIGURATION_FAULT)
     }
 
     /// The result of the tool: the text alone, since clients refuse errors with structure. Our own
-    /// client reads in `_meta` whether an argument is wrong.
+    /// client reads in `_meta` whether an argument or the configuration is wrong.
     pub(super) fn into_result(self) -> CallToolResult {
         let mut result = CallToolResult::error(vec![ContentBlock::text(self.to_string())]);
-        if self.is_argument() {
+        if let Some(fault) = self.fault() {
             let mut meta = MetaObject::new();
-            meta.0.insert(FAULT_KEY.to_owned(), ARGUMENT_FAULT.into());
+            meta.0.insert(FAULT_KEY.to_owned(), fault.into());
             result.meta = Some(meta);
         }
         result

@@ -38,7 +38,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use control::{ConfigReport, Control, ProcessReport, Reloaded, SocketLook, WatchdogReport};
-pub use error::ARGUMENT_FAULT;
+pub use error::{ARGUMENT_FAULT, CONFIGURATION_FAULT};
 pub use handler::REQUEST_KEY;
 pub use hello::{AccessPolicy, HELLO_METHOD};
 pub use offline::answer as offline_answer;

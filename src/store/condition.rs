@@ -58,6 +58,24 @@ impl Condition {
             .map_or(Ok(()), |why| Err(StoreError::Gone(why)))
     }
 
+    /// The same before a transaction, for the thread that writes: looks into the file, too.
+    ///
+    /// # Errors
+    /// [`StoreError::Gone`].
+    pub(super) fn untouched(&self) -> Result<()> {
+        if let Some(presence) = &self.presence {
+            presence.look_inside();
+        }
+        self.present()
+    }
+
+    /// Notes that the thread that writes has ended a transaction, however it went.
+    pub(super) fn note_written(&self) {
+        if let Some(presence) = &self.presence {
+            presence.note_written();
+        }
+    }
+
     /// Why nothing is stored, or nothing new, or something cannot be read: the file has failed or is
     /// gone, the disk is full, or damage was met.
     pub(super) fn trouble(&self) -> Option<StoreTrouble> {

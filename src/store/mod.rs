@@ -80,7 +80,7 @@ pub use backup::{
     verify_backup,
 };
 pub use migrations::FORMAT_VERSION;
-pub use open::{FILE_NAME, LOCK_NAME};
+pub use open::{FILE_NAME, LOCK_NAME, ails};
 pub use refusal::OpenError;
 pub use verify::Verified;
 

@@ -209,6 +209,18 @@ fn open_file(dir: &Path, path: &Path, settings: StoreSettings) -> Result<Databas
     Ok(database)
 }
 
+/// Why the store in `dir` would not open, looked at without a trace; `None` if it would, if there is
+/// none, or if somebody has it open.
+pub fn ails(dir: &Path, settings: StoreSettings) -> Option<OpenError> {
+    let path = dir.join(FILE_NAME);
+    let lock = File::open(dir.join(LOCK_NAME)).ok();
+    let is_held = lock.as_ref().is_some_and(|lock| lock.try_lock().is_err());
+    if is_held || !path.is_file() {
+        return None;
+    }
+    look(dir, &path, settings).err()
+}
+
 /// Opens the file without a trace: what is refused stays as it is. redb repairs a file that was not
 /// closed, and a file of moderate size is read through, so that damage is met here and not later.
 fn look(dir: &Path, path: &Path, settings: StoreSettings) -> Result<(), OpenError> {

@@ -192,7 +192,7 @@ fn write_group(database: &Database, group: &mut [Box<dyn Task>], shared: &Shared
     if let Some(reason) = shared.condition.fatal() {
         return Err(StoreError::Io(reason));
     }
-    shared.condition.present()?;
+    shared.condition.untouched()?;
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let room = shared.condition.room();
         let Some(committed) = commit_group(database, group, &room)? else { return Ok(()) };
@@ -205,6 +205,7 @@ fn write_group(database: &Database, group: &mut [Box<dyn Task>], shared: &Shared
     // redb panics on some files that something else has altered.
     let outcome = outcome
         .unwrap_or_else(|_| Err(StoreError::Io("the thread that writes panicked".to_owned())));
+    shared.condition.note_written();
     shared.condition.note(&outcome);
     // What was committed meanwhile is read and backed up, and promised to nobody.
     outcome.and_then(|()| shared.condition.present())

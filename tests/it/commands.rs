@@ -151,6 +151,12 @@ async fn what_cannot_be_done_says_why_with_an_exit_code() {
         (&["forget", "01234567", "--tag", "x"], "not both"),
         (&["forget", "01234567", "--query", "x"], "--query"),
         (&["forget", "--namespace", "user", "--query", "", "--yes"], "--query"),
+        (&["forget", "--namespace", "user", "--tag", "", "--yes"], "--tag"),
+        (&["forget", "--namespace", "", "--kind", "fact", "--yes"], "--namespace"),
+        (&["forget", "--namespace", "user", "--kind", " ", "--yes"], "--kind"),
+        (&["forget", "--namespace", "user", "--before", "", "--yes"], "--before"),
+        (&["list", "--namespace", ""], "--namespace"),
+        (&["remember", "x", "--importance", "NaN"], "0 to 1"),
     ];
     for (arguments, said) in wrong {
         fails(&home, arguments, 64, said);

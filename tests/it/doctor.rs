@@ -115,6 +115,26 @@ async fn a_well_daemon_is_well_in_every_part() {
     assert!(text.contains("ok        daemon") && text.contains(" ms\n"), "{text}");
 }
 
+#[tokio::test]
+async fn a_damaged_store_that_no_daemon_opens_is_named_with_the_way_out() {
+    let patient = Patient::new(Home::new());
+    let daemon = patient.home.serve().await;
+    patient.home.owner().await.store("kept").await;
+    let made = patient.home.owner().await.must("memory_backup", json!({})).await;
+    assert!(daemon.stop().await.success());
+    let file = patient.home.state().join("recalld.redb");
+    let len = usize::try_from(fs::metadata(&file).unwrap().len()).unwrap();
+    let garbage = vec![7; len];
+    fs::write(&file, &garbage).unwrap();
+    let (code, report) = patient.examined(&[]);
+    let [state, detail, _] = part(&report, "store");
+    assert_eq!((code, state), (Some(1), "down"), "{report:#}");
+    assert!(detail.contains("recalld restore") && detail.contains("damaged"), "{detail}");
+    let name = made["path"].as_str().unwrap_or_else(|| panic!("{made}"));
+    assert!(detail.contains(name), "{detail}");
+    assert!(fs::read(&file).unwrap() == garbage, "the file was changed");
+}
+
 #[test]
 fn without_a_daemon_it_says_so_and_makes_nothing() {
     let patient = Patient::new(Home::new());

@@ -188,8 +188,8 @@ const NAMES: &[(&str, &str, &str)] = &[
     (
         "store",
         "store",
-        "free some space if the disk is full; else look at the log: a damaged file is replaced \
-         from a backup",
+        "do what it says; free some space if the disk is full; a damaged file is replaced from a \
+         backup (`recalld restore`)",
     ),
     (
         "backup",

@@ -134,6 +134,8 @@ async fn wrong_values_are_errors_that_name_the_argument_and_store_nothing() {
         ("memory_update", "valid_to", json!("later"), "`valid_to`: expected an ISO 8601"),
         ("memory_forget", "ids", json!([id]), "`ids`: expected either `ids` or a filter"),
         ("memory_forget", "confirm", json!("abc"), "`confirm`: expected"),
+        ("memory_forget", "tags", json!([""]), "`tags`: expected a list without empty items"),
+        ("memory_forget", "kinds", json!("[\"fact\", \" \"]"), "`kinds`: expected a list without"),
     ] {
         let mut arguments = base(tool, &id);
         if tool == "memory_forget" {

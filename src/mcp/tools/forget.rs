@@ -42,6 +42,7 @@ pub(super) fn definition() -> Tool {
 pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let zone = call.zone();
     let references = arguments.list(&["ids", "id"])?.unwrap_or_default();
+    arguments.refuse_blank_items(scope::LISTS)?;
     let scope = scope::read(&mut arguments, &zone)?;
     let query = arguments.word(&["query"])?;
     let is_dry = arguments.flag(&["dry_run"])?.unwrap_or_default();

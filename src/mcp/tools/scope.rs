@@ -29,6 +29,9 @@ pub(super) fn before_property() -> Property {
     schema::text("before", "happened before")
 }
 
+/// Every name under which [`read`] takes a list.
+pub(super) const LISTS: &[&str] = &["namespace", "namespaces", "kinds", "kind", "tags", "tag"];
+
 /// Reads what `memory_list` and `memory_forget` select by; `zone` is for times that name none.
 pub(super) fn read(arguments: &mut Arguments, zone: &TimeZone) -> Result<Scope, InvalidArgument> {
     Ok(Scope {

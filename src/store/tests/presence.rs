@@ -67,6 +67,27 @@ async fn a_replaced_file_takes_nothing_and_one_that_is_put_back_everything() {
     f.finish().await;
 }
 
+#[tokio::test]
+async fn a_file_that_something_else_writes_into_takes_nothing_more() {
+    for truncates in [true, false] {
+        let f = Fixture::new();
+        let old = fs::read(f.file()).unwrap();
+        let id = f.store_fact("kept", 1).await;
+        assert!(f.takes("as ever").await);
+        if truncates {
+            fs::File::options().write(true).open(f.file()).unwrap().set_len(0).unwrap();
+        } else {
+            fs::write(f.file(), &old).unwrap();
+        }
+        assert!(!f.takes("into a file that is lost").await);
+        assert!(matches!(f.store.look_for_file().await, Err(StoreError::Gone(_))));
+        assert_eq!(&*f.get(id).await.unwrap().content, "kept");
+        let backups = RedbBackups::new(Arc::clone(&f.store), f.dir.path().join("backups"));
+        let made = backups.make(None, at(3)).await.unwrap();
+        assert_eq!(made.n_memories, 2);
+    }
+}
+
 /// Removes the file between the commit and its acknowledgement.
 struct Remover(PathBuf);
 
