@@ -357,3 +357,14 @@ pub const JOB_ANSWER_WAIT: Duration = Duration::from_secs(10);
 pub const RUNS_SHOWN: usize = 10;
 /// Memories that a job reads in one step.
 pub const JOB_PAGE: usize = 2_000;
+
+/// Longest interval of a recurrence rule, in its days, weeks, months or years.
+pub const RULE_EVERY_MAX: u32 = 1_000;
+/// Most dates of a rule that ends after so many; one that is meant to go on has no count.
+pub const RULE_COUNT_MAX: u32 = 10_000;
+/// Most exceptions of a rule.
+pub const RULE_EXCEPTIONS_MAX: usize = 366;
+/// Longest text of a rule, bytes; 366 exceptions are under 7,000.
+pub const RULE_BYTES_MAX: usize = 16 * 1024;
+/// Longest lead of a reminder, days.
+pub const LEAD_DAYS_MAX: u16 = 366;

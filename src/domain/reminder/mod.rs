@@ -1,0 +1,17 @@
+//! Reminders: when one is due, what becomes of it, and how a message about it travels.
+//!
+//! Everything here is a function of a state and a moment. A rule is evaluated on the clock on the
+//! wall of its zone; a reminder knows which occurrences have been dealt with and turns a moment into
+//! effects; a delivery is one message to one sink, from queued to sent. Nothing here reads a clock,
+//! draws a random number, or knows of the store and of the sinks.
+
+mod lead;
+mod rule;
+mod weekdays;
+
+pub use lead::{InvalidLead, Lead};
+pub use rule::{
+    End, LeapDay, Nth, Occurrence, Pattern, Rule, RuleError, RuleParts, Short, instant, told,
+    zone_named,
+};
+pub use weekdays::Weekdays;
