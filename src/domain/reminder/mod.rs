@@ -11,7 +11,7 @@ mod weekdays;
 
 pub use lead::{InvalidLead, Lead};
 pub use rule::{
-    End, LeapDay, Nth, Occurrence, Pattern, Rule, RuleError, RuleParts, Short, instant, told,
-    zone_named,
+    End, Given, LeapDay, Nth, Occurrence, Pattern, Rule, RuleError, RuleParts, Short, instant,
+    told, zone_named,
 };
 pub use weekdays::Weekdays;

@@ -69,8 +69,7 @@ impl Rule {
         if from >= end {
             return 0;
         }
-        let excepted = self.parts().except.range(from..end);
-        let n_excepted = excepted.filter(|date| self.next_date(**date) == Some(**date)).count();
+        let n_excepted = self.parts().except.range(from..end).count();
         self.n_dates(from, end).saturating_sub(n_excepted as u64)
     }
 
