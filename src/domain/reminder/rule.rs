@@ -272,3 +272,6 @@ fn normalise(parts: &mut RuleParts) {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+pub(super) use tests::any_rule;

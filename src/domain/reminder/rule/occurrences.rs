@@ -4,7 +4,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-use super::Rule;
+use super::{End, Rule};
 
 /// One occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +42,20 @@ impl Rule {
     /// The first of all.
     pub fn first(&self) -> Option<Occurrence> {
         self.occurrences_from(self.parts().start.date()).next()
+    }
+
+    /// The last of all, if it ends.
+    pub fn last(&self) -> Option<Occurrence> {
+        let ends = self.is_once() || self.parts().end != End::Never;
+        ends.then(|| self.last_until(Timestamp::MAX)).flatten()
+    }
+
+    /// Whether it has an occurrence at this time on the wall.
+    pub fn has(&self, civil: DateTime) -> bool {
+        let is_date = self.next_date(civil.date()) == Some(civil.date());
+        is_date
+            && civil.time() == self.parts().start.time()
+            && !self.parts().except.contains(&civil.date())
     }
 
     /// The last occurrence at or before `until`.

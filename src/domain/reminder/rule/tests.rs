@@ -4,6 +4,8 @@ mod naive;
 mod nights;
 mod property;
 
+pub(in crate::domain::reminder) use property::any_rule;
+
 use jiff::civil::{Date, DateTime, Weekday};
 use jiff::tz::TimeZone;
 
