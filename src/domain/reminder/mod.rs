@@ -16,11 +16,16 @@ mod delivery;
 mod digest;
 mod pacing;
 
+mod form;
+
 pub use delivery::{
     Delivery, DeliveryKey, DeliveryState, InvalidDeliveryKey, Lease, NextStep, Outcome,
     RetryPolicy, StepError,
 };
 pub use digest::{Message, fitting, messages};
+pub use form::{
+    DeliveryForm, InvalidForm, LeaseForm, OpenForm, ReminderForm, SinkForm, SnoozeForm,
+};
 pub use lead::{InvalidLead, Lead};
 pub use lifecycle::{
     ActionError, Effect, Kind, OnMissed, Open, Policy, Priority, Reminder, Repeat, Skipped, Snooze,
