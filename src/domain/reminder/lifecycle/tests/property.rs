@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::reminder::rule::any_rule;
 
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
 fn any_lead() -> impl Strategy<Value = Lead> {
     let time = (0..24_i8).prop_map(|hour| Some(jiff::civil::Time::constant(hour, 30, 0, 0)));
     prop_oneof![
@@ -28,7 +30,7 @@ fn any_reminder() -> impl Strategy<Value = Reminder> {
     )
 }
 
-/// A look: so many minutes after the last, or before it.
+/// Looks: so many minutes after the last, or before it.
 fn any_looks() -> impl Strategy<Value = Vec<i64>> {
     let step = prop_oneof![
         4 => 0..90_i64,
@@ -40,14 +42,18 @@ fn any_looks() -> impl Strategy<Value = Vec<i64>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn each_occurrence_is_told_or_skipped_once(mut reminder in any_reminder(), looks in any_looks()) {
         let started = reminder.counts_from;
-        let mut now = started;
+        let (mut now, mut latest) = (started, started);
         let mut told = BTreeSet::new();
         let mut n_dealt_with = 0;
         for minutes in looks {
-            now += SignedDuration::from_mins(minutes);
+            // A clock is set back within a day.
+            now = (now + SignedDuration::from_mins(minutes)).max(latest - DAY);
+            latest = latest.max(now);
             let mut n_superseded = 0;
             for effect in reminder.tick(now, &POLICY) {
                 match effect {

@@ -90,6 +90,8 @@ pub(in crate::domain::reminder) fn any_rule() -> impl Strategy<Value = (RulePart
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn the_nth_date_by_arithmetic_is_the_one_that_is_walked_to((parts, rule) in any_rule()) {
         let dates = naive::dates(&parts, YEARS);
