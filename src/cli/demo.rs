@@ -156,8 +156,8 @@ pub(super) async fn wait_for_vectors(owner: &Client) -> Result<(), CliError> {
         tokio::time::sleep(LOOK_EVERY).await;
     }
     let status = call_on(owner, "memory_status", json!({})).await?;
-    Err(CliError::Data(format!(
-        "no more vectors came (the model: {})",
-        text(&status["embedder"]["detail"])
-    )))
+    let parts = status["parts"].as_array().map_or(&[][..], Vec::as_slice);
+    let model = parts.iter().find(|part| part["name"] == json!("model"));
+    let because = model.map(|model| text(&model["because"])).unwrap_or_default();
+    Err(CliError::Data(format!("no more vectors came; the model: {because}")))
 }

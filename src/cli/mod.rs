@@ -143,7 +143,7 @@ async fn forget(
             show::forgotten(&preview, json);
             return Ok(());
         };
-        if preview["n_matching"] == 0 {
+        if preview.get("n_matching") == Some(&0.into()) {
             show::none_matching(&preview, json);
             return Ok(());
         }
