@@ -274,7 +274,7 @@ fn read_han(range: &Range<usize>, scan: &mut Scan<'_>) {
     // Words of everyday speech: in case, very, by all means.
     let is_word = text.starts_with("万一")
         || text.starts_with("千万")
-        || text == "十" && after.starts_with('分');
+        || text == "十" && after.starts_with('分') && !after.starts_with("分钟");
     let Some(number) = numerals::han(text).filter(|_| !is_word) else { return };
     let amount = Amount::whole(number);
     let (suffix, n_suffix) = suffix(after);

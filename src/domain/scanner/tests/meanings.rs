@@ -1,0 +1,1 @@
+//! Places, subjects, leads and refusals.
