@@ -6,8 +6,9 @@ use jiff::civil::Time;
 
 use super::grammar::{self, Line};
 use super::length::{Length, Unit};
-use super::lexemes::{Lexeme, Part};
+use super::lexemes::Lexeme;
 use super::lexicon::Cue;
+use super::resolve::usual;
 use crate::domain::reminder::Lead;
 use crate::domain::text::is_unspaced;
 
@@ -72,7 +73,7 @@ const HAN: [&str; 16] = [
 /// Characters before them that turn them round or tell of an ask: 别提醒我, 不用提醒我, 谢谢提醒我.
 const HAN_NOT: [char; 10] = ['别', '要', '用', '没', '谢', '必', '需', '有', '曾', '经'];
 /// Characters of one who is asked; after other words someone else reminds: 妈妈提醒我.
-const HAN_ASKED: &str = "请你帮要能得时候后前并再就烦下会点分天早上午晚刻整记给在半起左右钟";
+const HAN_ASKED: &str = "请你帮要能得时候后前并再就烦下会点记给";
 /// Small words that are cut off at both ends of what it is about.
 const EDGES: &str = "to that about of please and for on at by in the from - : , ; . ! ? ， 。 ； ： ！ ？ 、 ( ) ( ） （";
 
@@ -126,13 +127,15 @@ fn han(line: &Line<'_>) -> Option<Range<usize>> {
         let (one, two) = (near.next(), near.next());
         let is_turned =
             one.is_some_and(|c| HAN_NOT.contains(&c)) && !(one == Some('要') && two != Some('不'));
-        let is_told = one.is_some_and(|c| is_unspaced(c) && !HAN_ASKED.contains(c));
-        if is_turned || is_told {
-            return None;
-        }
         let (from, to) = (first.start + at, first.start + at + ask.len());
         let start = line.ranges.partition_point(|range| range.start < from);
         let end = line.ranges.partition_point(|range| range.start < to);
+        // 妈妈提醒我: told, not asked; behind a time or a mark it is asked.
+        let is_word = start.checked_sub(1).and_then(|at| line.kind(at)) == Some(&Lexeme::Word);
+        let is_told = is_word && one.is_some_and(|c| is_unspaced(c) && !HAN_ASKED.contains(c));
+        if is_turned || is_told {
+            return None;
+        }
         // 请, 记得, 到时候 before it.
         let n_polite = (0..start)
             .rev()
@@ -157,13 +160,10 @@ fn lead(line: &Line<'_>) -> Option<(Lead, Range<usize>)> {
         if let [Lexeme::Cue(Cue::The), day, Lexeme::Cue(Cue::By), ..] = line.from(at)
             && line.slice(at + 2).eq_ignore_ascii_case("before")
         {
-            let time = match day {
-                Lexeme::Unit(Unit::Day) => None,
-                Lexeme::Part(Part::Morning) => Some(Time::constant(9, 0, 0, 0)),
-                Lexeme::Part(Part::Afternoon) => Some(Time::constant(15, 0, 0, 0)),
-                Lexeme::Part(_) => Some(Time::constant(19, 0, 0, 0)),
-                _ => return None,
-            };
+            let time = if let Lexeme::Part(part) = day { Some(usual(*part)) } else { None };
+            if !matches!(day, Lexeme::Unit(Unit::Day) | Lexeme::Part(_)) {
+                return None;
+            }
             let (clock, n) = match line.from(at + 3) {
                 [Lexeme::Cue(Cue::At), Lexeme::Clock(clock), ..] => (Some(*clock), 2),
                 [Lexeme::Clock(clock), ..] => (Some(*clock), 1),
@@ -185,9 +185,10 @@ fn lead(line: &Line<'_>) -> Option<(Lead, Range<usize>)> {
 fn before_words(line: &Line<'_>, at: usize) -> Option<usize> {
     let word = line.slice(at).to_lowercase();
     match word.as_str() {
-        "before" | "beforehand" | "ahead" | "prior" | "early" | "earlier" => Some(1),
+        "before" | "beforehand" | "ahead" | "prior" | "early" | "earlier" | "前" | "之前" => {
+            Some(1)
+        }
         "in" if line.slice(at + 1).eq_ignore_ascii_case("advance") => Some(2),
-        "前" | "之前" => Some(1),
         _ => None,
     }
 }
@@ -220,7 +221,7 @@ pub(super) fn trimmed(text: &str) -> String {
         for edge in EDGES.split_ascii_whitespace() {
             let is_word = edge.starts_with(|c: char| c.is_ascii_alphabetic());
             let is_free = |rest: &str, c: Option<char>| {
-                rest.is_empty() || !is_word || c.is_none_or(|c| c.is_whitespace())
+                rest.is_empty() || !is_word || c.is_none_or(char::is_whitespace)
             };
             if let Some(cut) =
                 strip_start(rest, edge).filter(|cut| is_free(cut, cut.chars().next()))

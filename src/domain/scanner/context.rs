@@ -10,7 +10,7 @@ const OCCASIONS: &str = "deadline due meet meeting call appointment interview fl
     exam birthday party dinner lunch breakfast visit schedule scheduled book booked reservation \
     conference webinar workshop seminar demo presentation retro retrospective planning checkup \
     surgery concert wedding funeral ceremony rehearsal lesson pickup departure arrival depart deploy release \
-    maintenance remember forget meetup hearing audition rent bill invoice tax starts begins leaves";
+    maintenance remember forget meetup hearing audition rent bill invoice payroll tax starts begins leaves";
 /// Words for people coming together.
 const MEETINGS: &str = "meet meeting call standup sync review interview appointment conference webinar workshop \
     seminar retro retrospective planning demo lecture class lesson meetup 1:1 one-on-one catch-up";
@@ -106,14 +106,15 @@ const HAN_MEETINGS: [&str; 14] = [
     "研讨会",
     "分享会",
 ];
-const HAN_FUTURE: [&str; 18] = [
+const HAN_FUTURE: [&str; 19] = [
     "要", "将", "会", "打算", "准备", "计划", "需要", "记得", "请", "别忘", "提醒", "预约", "得去",
-    "截止", "安排", "定在", "改到", "约",
+    "截止", "安排", "再过", "定在", "改到", "约",
 ];
 const HAN_PAST: [&str; 9] = ["了", "过", "已经", "刚才", "当时", "曾", "那天", "上次", "昨"];
 
 /// What the words of a sentence say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is said or not, whatever the others")]
 pub(super) struct Context {
     /// Whether it asks to be reminded.
     pub(super) is_asked: bool,

@@ -20,6 +20,8 @@ mod phrases;
 mod resolve;
 mod slots;
 mod source;
+mod subject;
+mod weigh;
 
 use std::ops::Range;
 
@@ -141,6 +143,11 @@ pub enum NotATime {
         "expected a time like \"tomorrow 3pm\", \"in two hours\", \"every Monday at 10\", 每周五下午三点 or 2026-12-04T15:00, got `{0}`"
     )]
     Unread(String),
+    /// It comes too often.
+    #[error(
+        "`{0}` comes more often than daily: expected a time, or a rule of days, weeks, months or years"
+    )]
+    TooOften(String),
     /// A time is read in it, and more that is not.
     #[error("read `{time}` in `{text}`, but not the rest: expected a time alone")]
     More {
@@ -161,7 +168,10 @@ pub enum NotATime {
 pub fn whole(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Result<Found, NotATime> {
     let shown = || text.trim().chars().take(64).collect::<String>();
     let mut found = scan(text, now, all_day_at);
-    let first = found.pop().ok_or_else(|| NotATime::Unread(shown()))?;
+    let Some(first) = found.pop() else {
+        let is_often = phrases::is_often(&values::read(text));
+        return Err(if is_often { NotATime::TooOften(shown()) } else { NotATime::Unread(shown()) });
+    };
     if !found.is_empty() {
         return Err(NotATime::Several(shown()));
     }

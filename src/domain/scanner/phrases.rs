@@ -10,10 +10,12 @@ use super::length::Unit;
 use super::lexemes::{self, Lexeme};
 use super::lexicon::Cue;
 use super::resolve::{self, Meaning, Said};
-use super::slots::{Piece, Slots};
+use super::slots::Slots;
 use super::source::Source;
-use super::{Found, Precision, When};
-use crate::domain::grounding::values::{DateParts, Reading};
+use super::subject::subject;
+use super::weigh::confidence;
+use super::{Found, When};
+use crate::domain::grounding::values::Reading;
 use crate::domain::text::sentences::sentences;
 
 /// Most lexemes between two phrases that are joined; chosen.
@@ -54,7 +56,7 @@ pub(super) fn found(reading: &Reading, source: &Source<'_>, said: Said<'_>) -> V
                 pieces: pieces.clone(),
                 when: time.meaning.when.clone(),
                 precision: time.meaning.precision,
-                confidence: confidence(time, &context),
+                confidence: confidence(time, context),
                 is_asked: is_asked || is_of_before,
                 is_deadline: time.slots.is_deadline,
                 is_meeting: context.is_meeting,
@@ -71,16 +73,26 @@ pub(super) fn found(reading: &Reading, source: &Source<'_>, said: Said<'_>) -> V
     all
 }
 
+/// Whether a text says that something comes more often than daily.
+pub(super) fn is_often(reading: &Reading) -> bool {
+    let row = lexemes::read(reading);
+    let line = Line { kinds: &row.kinds, ranges: &row.ranges, reading };
+    grammar::phrases(&line).iter().any(|phrase| {
+        let unit = phrase.slots.cycle.map(|(_, unit)| unit);
+        matches!(unit, Some(Unit::Second | Unit::Minute | Unit::Hour))
+    })
+}
+
 /// A phrase with its meaning.
-struct Timed {
-    slots: Slots,
-    meaning: Meaning,
+pub(super) struct Timed {
+    pub(super) slots: Slots,
+    pub(super) meaning: Meaning,
     /// Lexemes.
-    pieces: Vec<Range<usize>>,
+    pub(super) pieces: Vec<Range<usize>>,
     /// Whether it is the day of saying it.
-    is_today: bool,
+    pub(super) is_today: bool,
     /// Whether "at" or the like leads it.
-    is_led: bool,
+    pub(super) is_led: bool,
 }
 
 /// Lexemes without those that tell the lead, which are no times themselves.
@@ -101,7 +113,7 @@ fn times(line: &Line<'_>, said: Said<'_>, context: Context) -> Vec<Timed> {
             if context.is_birthday && slots.is_yearless() {
                 slots.cycle = Some((1, Unit::Year));
             }
-            let is_adjective = pieces.iter().map(|piece| piece.len()).sum::<usize>() <= 2
+            let is_adjective = pieces.iter().map(ExactSizeIterator::len).sum::<usize>() <= 2
                 && slots.is_cycle_alone()
                 && !context.is_asked
                 && pieces.iter().any(|piece| is_adjective(line.slice(piece.end - 1)));
@@ -190,87 +202,14 @@ fn joint(first: &Slots, second: &Slots) -> Option<Slots> {
 }
 
 /// The bytes of the reading that lexemes cover.
-fn span(line: &Line<'_>, lexemes: &Range<usize>) -> Range<usize> {
+pub(super) fn span(line: &Line<'_>, lexemes: &Range<usize>) -> Range<usize> {
     let covered = line.ranges.get(lexemes.clone()).unwrap_or(&[]);
     let (Some(first), Some(last)) = (covered.first(), covered.last()) else { return 0..0 };
     // The full stop of "19 February." is read as that of an abbreviation.
     let is_line_end = lexemes.end == line.kinds.len();
     let text = line.reading.slice(last);
-    let stop = if is_line_end && text.ends_with('.') { 1 } else { 0 };
+    let stop = usize::from(is_line_end && text.ends_with('.'));
     first.start..last.end - stop
-}
-
-/// How sure a time is.
-fn confidence(time: &Timed, context: &Context) -> f64 {
-    let slots = &time.slots;
-    // What stands for the asking or the occasion: the same time weighs more beside it.
-    let by = |asked: f64, occasion: f64, bare: f64| {
-        if context.is_asked {
-            asked
-        } else if context.is_occasion || slots.is_deadline {
-            occasion
-        } else {
-            bare
-        }
-    };
-    let base = if slots.instant.is_some() {
-        by(0.98, 0.95, 0.9)
-    } else if slots.elapsed.is_some() {
-        by(0.96, 0.85, 0.7)
-    } else if slots.recurs() && time.meaning.precision == Precision::Day {
-        let is_named = slots.has_day() || !slots.days.is_empty();
-        by(0.93, if is_named { 0.72 } else { 0.5 }, 0.45)
-    } else if slots.recurs() || slots.has_day() {
-        match time.meaning.precision {
-            Precision::Minute => 0.96,
-            Precision::Part => by(0.93, 0.8, 0.65),
-            Precision::Day if time.is_today => by(0.6, 0.4, 0.3),
-            Precision::Day => by(0.93, 0.72, 0.5),
-        }
-    } else if time.is_led {
-        by(0.94, 0.8, 0.62)
-    } else {
-        by(0.93, 0.55, 0.35)
-    };
-    let is_open = slots.instant.is_none()
-        && !matches!(slots.shift, Some((_, 1.., _)))
-        && !slots.date.is_some_and(|date| date.year.is_some())
-        && !matches!(slots.weekday, Some((_, Some(1..))))
-        && !slots.is_deadline;
-    let told = if context.is_past && is_open && !context.is_asked { 0.4 } else { 1.0 };
-    let asked_back = if context.is_question && !context.is_asked { 0.75 } else { 1.0 };
-    let behind = if slots.is_behind { 0.3 } else { 1.0 };
-    (base * time.meaning.sureness * told * asked_back * behind).clamp(0.0, 1.0)
-}
-
-/// The sentence without its times and the asking.
-fn subject(line: &Line<'_>, source: &Source<'_>, times: &[Timed], ask: Option<&Ask>) -> String {
-    let n = line.kinds.len();
-    let mut is_kept = vec![true; n];
-    let cut = times.iter().flat_map(|time| time.pieces.iter().cloned());
-    let asking = ask.into_iter().flat_map(|ask| ask.cut.iter().cloned());
-    for range in cut.chain(asking) {
-        if let Some(kept) = is_kept.get_mut(range) {
-            kept.fill(false);
-        }
-    }
-    let is_kept = |at: usize| is_kept.get(at).copied().unwrap_or(false);
-    let mut text = String::new();
-    let mut at = 0;
-    while at < n {
-        if !is_kept(at) {
-            at += 1;
-            continue;
-        }
-        let end = (at..n).find(|at| !is_kept(*at)).unwrap_or(n);
-        let part = source.slice(&span(line, &(at..end))).trim();
-        if asks::needs_blank(&text, part) {
-            text.push(' ');
-        }
-        text.push_str(part);
-        at = end;
-    }
-    asks::trimmed(&text)
 }
 
 /// Words that say how often, and also what something is like: a daily report.
@@ -278,52 +217,4 @@ fn is_adjective(word: &str) -> bool {
     const WORDS: [&str; 7] =
         ["daily", "everyday", "weekly", "biweekly", "monthly", "quarterly", "yearly"];
     WORDS.iter().any(|adjective| word.eq_ignore_ascii_case(adjective))
-}
-
-impl Slots {
-    /// Whether it is a day and a month and nothing else.
-    fn is_yearless(&self) -> bool {
-        let is_day =
-            matches!(self.date, Some(DateParts { year: None, month: Some(_), day: Some(_) }));
-        is_day
-            && self.clock.is_none()
-            && !self.recurs()
-            && self.weekday.is_none()
-            && self.shift.is_none()
-    }
-
-    /// Whether it only says how often.
-    fn is_cycle_alone(&self) -> bool {
-        self.cycle.is_some()
-            && self.days.is_empty()
-            && !self.has_day()
-            && self.clock.is_none()
-            && self.part.is_none()
-    }
-
-    /// All that it says, piece by piece.
-    fn pieces(&self) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        pieces.extend(self.cycle.map(|(n, unit)| Piece::Cycle(n, unit)));
-        pieces.extend((!self.days.is_empty()).then_some(Piece::Days(self.days)));
-        pieces.extend(self.weekday.map(|(day, week)| Piece::Weekday(day, week)));
-        pieces.extend(self.weekend.map(Piece::Weekend));
-        pieces.extend(self.nth.map(|(nth, weekday)| Piece::Nth(nth, weekday)));
-        pieces.extend(self.month_day.map(Piece::MonthDay));
-        pieces.extend(self.is_last_day.then_some(Piece::LastDay));
-        pieces.extend(self.date.map(Piece::Date));
-        let shift = |(period, by, is_counted)| Piece::Shift { period, by, is_counted };
-        pieces.extend(self.shift.map(shift));
-        pieces.extend(self.plus.map(Piece::Plus));
-        pieces.extend(self.part.map(Piece::Part));
-        pieces.extend(self.clock.map(Piece::Clock));
-        pieces.extend(self.zone.clone().map(Piece::Zone));
-        pieces.extend(self.start.clone().map(Piece::Start));
-        pieces.extend(self.until.clone().map(Piece::Until));
-        pieces.extend(self.lasting.map(Piece::Lasting));
-        pieces.extend(self.is_deadline.then_some(Piece::Deadline));
-        pieces.extend(self.is_behind.then_some(Piece::Behind));
-        pieces.push(Piece::Doubt(self.doubt));
-        pieces
-    }
 }

@@ -20,7 +20,7 @@ pub(super) enum Piece {
     /// Days of the week that recur.
     Days(Weekdays),
     Weekday(Weekday, Option<i8>),
-    Weekend(Option<i8>),
+    Weekend(i8),
     Nth(Nth, Weekday),
     MonthDay(i8),
     LastDay,
@@ -50,6 +50,7 @@ pub(super) enum Piece {
 
 /// All that a phrase says.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is said or not, whatever the others")]
 pub(super) struct Slots {
     pub(super) instant: Option<Timestamp>,
     pub(super) elapsed: Option<Length>,
@@ -57,7 +58,7 @@ pub(super) struct Slots {
     pub(super) cycle: Option<(u32, Unit)>,
     pub(super) days: Weekdays,
     pub(super) weekday: Option<(Weekday, Option<i8>)>,
-    pub(super) weekend: Option<Option<i8>>,
+    pub(super) weekend: Option<i8>,
     pub(super) nth: Option<(Nth, Weekday)>,
     pub(super) month_day: Option<i8>,
     pub(super) is_last_day: bool,
@@ -142,13 +143,7 @@ impl Slots {
             let start = Self { is_start: false, ..self };
             self = Self { start: Some(Box::new(start)), ..Self::default() };
         }
-        let fits = match piece {
-            Piece::Instant(_) | Piece::Elapsed(_) => self.is_empty(),
-            Piece::Doubt(_) | Piece::Deadline | Piece::Starting | Piece::Behind => true,
-            _ => !self.is_moment(),
-        };
-        let fits = fits && self.is_open_for(piece);
-        if !fits {
+        if !self.is_open_for(piece) {
             return None;
         }
         match piece.clone() {
@@ -191,9 +186,12 @@ impl Slots {
 
     /// Whether the place of a piece is free and nothing else speaks against it.
     fn is_open_for(&self, piece: &Piece) -> bool {
-        let is_monthly =
-            self.cycle.is_none_or(|(_, unit)| unit == Unit::Month || unit == Unit::Quarter);
-        let no_month_shift = !self.shift.is_some_and(|(period, ..)| period != Period::Month);
+        let is_alone = matches!(piece, Piece::Instant(_) | Piece::Elapsed(_));
+        let is_remark =
+            matches!(piece, Piece::Doubt(_) | Piece::Deadline | Piece::Starting | Piece::Behind);
+        if is_alone || is_remark || self.is_moment() {
+            return is_remark || is_alone && self.is_empty();
+        }
         match piece {
             Piece::Instant(_)
             | Piece::Elapsed(_)
@@ -202,17 +200,7 @@ impl Slots {
             | Piece::Starting
             | Piece::Behind => true,
             Piece::Plus(_) => self.plus.is_none() && !self.recurs(),
-            Piece::Cycle(_, unit) => {
-                let has_other_day = match unit {
-                    Unit::Month | Unit::Quarter | Unit::Year => self.weekday.is_some(),
-                    _ => self.month_day.is_some() || self.nth.is_some() || self.date.is_some(),
-                };
-                self.cycle.is_none()
-                    && self.shift.is_none()
-                    && self.weekend.is_none()
-                    && !has_other_day
-                    && (self.days.is_empty() || matches!(unit, Unit::Week | Unit::Day))
-            }
+            Piece::Cycle(_, unit) => self.takes_cycle(*unit),
             Piece::Days(_) => {
                 let is_weekly =
                     self.cycle.is_none_or(|(_, unit)| matches!(unit, Unit::Week | Unit::Day));
@@ -226,35 +214,10 @@ impl Slots {
                 self.weekday.is_none() && !is_other
             }
             Piece::Weekend(_) => !self.has_day() && !self.recurs(),
-            Piece::Nth(..) | Piece::LastDay => {
-                let is_named = self.nth.is_some() || self.is_last_day || self.month_day.is_some();
-                !is_named
-                    && self.weekday.is_none()
-                    && is_monthly
-                    && no_month_shift
-                    && self.days.is_empty()
-            }
+            Piece::Nth(..) | Piece::LastDay => self.takes_month_place(),
             Piece::MonthDay(_) => self.takes_month_day(),
-            Piece::Date(parts) => match (parts.month, parts.day) {
-                (Some(_), Some(_)) => self.takes_date(*parts),
-                (Some(_), None) => {
-                    let is_named = self.nth.is_some() || self.month_day.is_some();
-                    is_named && self.date.is_none() && self.cycle.is_none()
-                }
-                (None, Some(_)) => self.takes_month_day(),
-                (None, None) => false,
-            },
-            Piece::Shift { period, is_counted, .. } => {
-                let is_week_of = *period == Period::Week
-                    && !is_counted
-                    && matches!(self.weekday, Some((_, None)));
-                let is_month_of = *period == Period::Month
-                    && (self.month_day.is_some() || self.nth.is_some() || self.is_last_day);
-                let is_year_of = *period == Period::Year && self.date.is_some();
-                self.shift.is_none()
-                    && !self.recurs()
-                    && (!self.has_day() || is_week_of || is_month_of || is_year_of)
-            }
+            Piece::Date(parts) => self.takes_date(*parts),
+            Piece::Shift { period, is_counted, .. } => self.takes_shift(*period, *is_counted),
             Piece::Part(_) => self.part.is_none() && self.clock.is_none_or(|clock| clock.is_vague),
             Piece::Clock(_) => self.clock.is_none(),
             Piece::Zone(_) => self.clock.is_some() && self.zone.is_none(),
@@ -265,19 +228,107 @@ impl Slots {
         }
     }
 
-    fn takes_month_day(&self) -> bool {
-        let is_month = matches!(self.shift, None | Some((Period::Month, _, false)));
-        let is_cycle =
-            self.cycle.is_none_or(|(_, unit)| matches!(unit, Unit::Month | Unit::Quarter));
-        let is_named = self.month_day.is_some() || self.nth.is_some() || self.date.is_some();
-        is_month && is_cycle && !is_named && !self.is_last_day && self.days.is_empty()
+    fn takes_cycle(&self, unit: Unit) -> bool {
+        let is_long = matches!(unit, Unit::Month | Unit::Quarter | Unit::Year);
+        let has_other_day = if is_long {
+            self.weekday.is_some()
+        } else {
+            self.month_day.is_some() || self.nth.is_some() || self.date.is_some()
+        };
+        let is_bare = self.cycle.is_none() && self.shift.is_none() && self.weekend.is_none();
+        is_bare
+            && !has_other_day
+            && (self.days.is_empty() || matches!(unit, Unit::Week | Unit::Day))
     }
 
+    fn takes_month_place(&self) -> bool {
+        let is_named = self.nth.is_some() || self.is_last_day || self.month_day.is_some();
+        let is_month = self.shift.is_none_or(|(period, ..)| period == Period::Month);
+        !is_named && self.weekday.is_none() && self.days.is_empty() && is_month && self.is_monthly()
+    }
+
+    /// Whether it recurs by months, or not.
+    fn is_monthly(&self) -> bool {
+        self.cycle.is_none_or(|(_, unit)| matches!(unit, Unit::Month | Unit::Quarter))
+    }
+
+    fn takes_shift(&self, period: Period, is_counted: bool) -> bool {
+        let is_week_of =
+            period == Period::Week && !is_counted && matches!(self.weekday, Some((_, None)));
+        let is_month_of = period == Period::Month
+            && (self.month_day.is_some() || self.nth.is_some() || self.is_last_day);
+        let is_year_of = period == Period::Year && self.date.is_some();
+        self.shift.is_none()
+            && !self.recurs()
+            && (!self.has_day() || is_week_of || is_month_of || is_year_of)
+    }
+
+    fn takes_month_day(&self) -> bool {
+        let is_month = matches!(self.shift, None | Some((Period::Month, _, false)));
+        let is_named = self.month_day.is_some() || self.nth.is_some() || self.date.is_some();
+        is_month && self.is_monthly() && !is_named && !self.is_last_day && self.days.is_empty()
+    }
+
+    /// A whole date, the month of a day that is said already, or a day of the month.
     fn takes_date(&self, parts: DateParts) -> bool {
-        let is_yearly =
-            self.cycle.is_none_or(|(_, unit)| unit == Unit::Year && parts.year.is_none());
-        let is_year_of = matches!(self.shift, None | Some((Period::Year, _, false)));
-        let is_named = self.date.is_some() || self.month_day.is_some() || self.nth.is_some();
-        is_yearly && is_year_of && !is_named && !self.is_last_day && self.days.is_empty()
+        let has_day = self.month_day.is_some() || self.nth.is_some();
+        match (parts.month, parts.day) {
+            (Some(_), None) => has_day && self.date.is_none() && self.cycle.is_none(),
+            (None, Some(_)) => self.takes_month_day(),
+            (None, None) => false,
+            (Some(_), Some(_)) => {
+                let is_yearly =
+                    self.cycle.is_none_or(|(_, unit)| unit == Unit::Year && parts.year.is_none());
+                let is_year_of = matches!(self.shift, None | Some((Period::Year, _, false)));
+                let is_named = self.date.is_some() || has_day || self.is_last_day;
+                is_yearly && is_year_of && !is_named && self.days.is_empty()
+            }
+        }
+    }
+
+    /// Whether it is a day and a month and nothing else.
+    pub(super) fn is_yearless(&self) -> bool {
+        let is_day =
+            matches!(self.date, Some(DateParts { year: None, month: Some(_), day: Some(_) }));
+        is_day
+            && self.clock.is_none()
+            && !self.recurs()
+            && self.weekday.is_none()
+            && self.shift.is_none()
+    }
+
+    /// Whether it only says how often.
+    pub(super) fn is_cycle_alone(&self) -> bool {
+        self.cycle.is_some()
+            && self.days.is_empty()
+            && !self.has_day()
+            && self.clock.is_none()
+            && self.part.is_none()
+    }
+
+    /// All that it says, piece by piece.
+    pub(super) fn pieces(&self) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        pieces.extend(self.cycle.map(|(n, unit)| Piece::Cycle(n, unit)));
+        pieces.extend((!self.days.is_empty()).then_some(Piece::Days(self.days)));
+        pieces.extend(self.weekday.map(|(day, week)| Piece::Weekday(day, week)));
+        pieces.extend(self.weekend.map(Piece::Weekend));
+        pieces.extend(self.nth.map(|(nth, weekday)| Piece::Nth(nth, weekday)));
+        pieces.extend(self.month_day.map(Piece::MonthDay));
+        pieces.extend(self.is_last_day.then_some(Piece::LastDay));
+        pieces.extend(self.date.map(Piece::Date));
+        let shift = |(period, by, is_counted)| Piece::Shift { period, by, is_counted };
+        pieces.extend(self.shift.map(shift));
+        pieces.extend(self.plus.map(Piece::Plus));
+        pieces.extend(self.part.map(Piece::Part));
+        pieces.extend(self.clock.map(Piece::Clock));
+        pieces.extend(self.zone.clone().map(Piece::Zone));
+        pieces.extend(self.start.clone().map(Piece::Start));
+        pieces.extend(self.until.clone().map(Piece::Until));
+        pieces.extend(self.lasting.map(Piece::Lasting));
+        pieces.extend(self.is_deadline.then_some(Piece::Deadline));
+        pieces.extend(self.is_behind.then_some(Piece::Behind));
+        pieces.push(Piece::Doubt(self.doubt));
+        pieces
     }
 }

@@ -7,6 +7,9 @@ use super::super::lexicon::Cue;
 use super::super::slots::{Piece, Slots};
 use super::{Line, Read};
 
+/// Confidence in a time whose zone is not known.
+const ZONE_DOUBT: f64 = 0.6;
+
 /// Times of day that a place names.
 pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
     use Lexeme::Cue as Said;
@@ -54,8 +57,12 @@ pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
             let zone = Piece::Zone((*name).to_owned());
             reads.push((vec![Piece::Clock(*clock), zone], 2));
         }
-        [Lexeme::Path | Lexeme::Word, ..] if slots.clock.is_some() => {
+        [Lexeme::Path | Lexeme::Word, ..] if slots.clock.is_some() && slots.zone.is_none() => {
             reads.extend(zone(line, at));
+            // CST is a zone of China, of America and of Cuba.
+            if reads.is_empty() && is_abbreviation(line.slice(at)) {
+                reads.push((vec![Piece::Doubt(ZONE_DOUBT)], 1));
+            }
         }
         // 每晚十点: its reader takes 十点 alone for ten points.
         [Lexeme::Number { number, .. }, Lexeme::Word, ..]
@@ -87,6 +94,13 @@ fn zone(line: &Line<'_>, at: usize) -> Option<Read> {
     Some((vec![Piece::Zone(name.to_owned())], n.max(1)))
 }
 
+/// Whether a word looks like the abbreviation of a zone.
+fn is_abbreviation(word: &str) -> bool {
+    matches!(word.len(), 3 | 4)
+        && word.ends_with('T')
+        && word.bytes().all(|b| b.is_ascii_uppercase())
+}
+
 /// Whether what follows 三点 tells that it is a time: 三点开始.
 fn is_said(line: &Line<'_>, at: usize) -> bool {
     matches!(
@@ -102,7 +116,6 @@ fn is_said(line: &Line<'_>, at: usize) -> bool {
             | "去"
             | "叫"
             | "提"
-            | "之"
             | "之前"
             | "前"
     )
@@ -137,10 +150,9 @@ fn bare(line: &Line<'_>, at: usize, number: &Lexeme, n: usize, reads: &mut Vec<R
 fn end(line: &Line<'_>, at: usize) -> usize {
     use Lexeme::{Cue as Said, Mark};
     match line.from(at) {
-        [Said(Cue::To | Cue::Until) | Mark('-' | '–' | '—' | '~'), Lexeme::Clock(_), ..] => 2,
         [
-            Said(Cue::To) | Mark('-' | '–' | '~'),
-            Lexeme::Number { number: 0..=24, is_counted: false },
+            Said(Cue::To | Cue::Until) | Mark('-' | '–' | '—' | '~'),
+            Lexeme::Clock(_) | Lexeme::Number { number: 0..=24, is_counted: false },
             ..,
         ] => 2,
         // The second time of one expression: "3-5pm".

@@ -4,7 +4,7 @@ use super::super::length::Unit;
 use super::super::lexemes::{Clock, Lexeme};
 use super::super::lexicon::Cue;
 use super::super::slots::{Piece, Slots};
-use super::{Line, Read};
+use super::{Line, Read, recurring};
 use crate::domain::grounding::values::{DateParts, Period};
 use crate::domain::reminder::Nth;
 
@@ -21,13 +21,13 @@ const DAY_END_HOUR: u8 = 18;
 pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
     let mut reads = Vec::new();
     nth_weekday(line, at, slots, &mut reads);
-    month_day(line, at, &mut reads);
+    month_day(line, at, slots, &mut reads);
     ends(line, at, slots, &mut reads);
     match line.from(at) {
         [Lexeme::Instant(instant), ..] => reads.push((vec![Piece::Instant(*instant)], 1)),
         [Lexeme::Date(parts), ..] => {
             if let Some(pieces) = date(line, at, *parts) {
-                reads.push((pieces, 1));
+                reads.push((pieces, 1 + end(line, at + 1)));
             }
         }
         [Lexeme::Cue(Cue::Next), Lexeme::Weekday { day, week: None, .. }, ..] => {
@@ -49,10 +49,13 @@ pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
         }
         [Lexeme::Cue(Cue::This | Cue::Next), Lexeme::Cue(Cue::Weekend), ..] => {
             let week = i8::from(line.kind(at) == Some(&Lexeme::Cue(Cue::Next)));
-            reads.push((vec![Piece::Weekend(Some(week)), Piece::Doubt(END_DOUBT)], 2));
+            reads.push((vec![Piece::Weekend(week), Piece::Doubt(END_DOUBT)], 2));
         }
-        [Lexeme::Cue(Cue::Weekend), ..] => {
-            reads.push((vec![Piece::Weekend(None), Piece::Doubt(END_DOUBT)], 1));
+        [Lexeme::Cue(Cue::Nth(-1)), Lexeme::Cue(Cue::Weekend), ..] => {
+            reads.push((vec![Piece::Weekend(-1)], 2));
+        }
+        [Lexeme::Cue(Cue::Weekend), ..] if !recurring::is_counted(line, at) => {
+            reads.push((vec![Piece::Weekend(0), Piece::Doubt(END_DOUBT)], 1));
         }
         [Lexeme::Shift { period, by, is_counted }, ..] => {
             let (period, by, is_counted) = (*period, *by, *is_counted);
@@ -63,19 +66,56 @@ pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
     reads
 }
 
+/// What has a number with 号 and is no day.
+const LABELLED: [&str; 17] = [
+    "选手",
+    "球",
+    "位",
+    "码",
+    "字",
+    "馆",
+    "厅",
+    "仓",
+    "会议室",
+    "教室",
+    "车",
+    "站",
+    "柜",
+    "台",
+    "电池",
+    "文件",
+    "方案",
+];
+
 /// A date, unless it is a year, a month, or the number of something else.
 fn date(line: &Line<'_>, at: usize, parts: DateParts) -> Option<Vec<Piece>> {
-    // "9/11 and 24/7" have no such form; 10号线 and 3号楼 are ruled out by their reader.
-    let is_day_alone = parts.month.is_none();
-    let is_label = is_day_alone
-        && matches!(
-            line.slice(at + 1).chars().next(),
-            Some('选' | '球' | '位' | '码' | '字' | '馆' | '厅')
-        );
+    // 3号仓库 is a place, as 10号线 and 3号楼 are that its reader knows.
+    let end = line.ranges.get(at)?.end;
+    let after = line.reading.text.get(end..).unwrap_or("");
+    let is_label = parts.month.is_none() && LABELLED.iter().any(|word| after.starts_with(word));
     if is_label || parts.day.is_none() && parts.month.is_none() {
         return None;
     }
     Some(vec![Piece::Date(parts)])
+}
+
+/// The last day of several, which only makes the phrase longer.
+fn end(line: &Line<'_>, at: usize) -> usize {
+    use Lexeme::{Cue as Said, Date, Mark};
+    match line.from(at) {
+        // 1-3 December: one expression.
+        [Date(_), ..]
+            if at.checked_sub(1).and_then(|at| line.ranges.get(at)) == line.ranges.get(at) =>
+        {
+            1
+        }
+        [
+            Said(Cue::To | Cue::Until) | Mark('-' | '–' | '—' | '~'),
+            Date(DateParts { day: Some(_), .. }),
+            ..,
+        ] => 2,
+        _ => 0,
+    }
 }
 
 /// Names that a weekday is part of: Black Friday, Sunday Times.
@@ -89,6 +129,10 @@ fn is_name(line: &Line<'_>, at: usize) -> bool {
         || AFTER.contains(&neighbour(Some(after)).as_str())
 }
 
+fn is_of(line: &Line<'_>, at: usize) -> bool {
+    line.kind(at) == Some(&Lexeme::Cue(Cue::Of))
+}
+
 /// Whether a word stands before a place.
 fn is_after(line: &Line<'_>, at: usize, cue: Cue) -> bool {
     at.checked_sub(1).and_then(|at| line.kind(at)) == Some(&Lexeme::Cue(cue))
@@ -96,10 +140,10 @@ fn is_after(line: &Line<'_>, at: usize, cue: Cue) -> bool {
 
 /// `first`, `3rd`, 最后一个, and of how many lexemes it is.
 pub(super) fn nth(line: &Line<'_>, at: usize) -> Option<(Nth, usize)> {
-    match line.kind(at)? {
-        Lexeme::Cue(Cue::Nth(-1)) => Some((Nth::Last, 1)),
-        Lexeme::Cue(Cue::Nth(n)) => Some((Nth::From(*n), 1)),
-        Lexeme::Ordinal(n @ 1..=5) => {
+    match line.from(at) {
+        [Lexeme::Cue(Cue::Nth(-1)), ..] => Some((Nth::Last, 1)),
+        [Lexeme::Cue(Cue::Nth(n)), ..] => Some((Nth::From(*n), 1)),
+        [Lexeme::Ordinal(n @ 1..=5), ..] => {
             // 第三 and 个 apart.
             let n_measure = usize::from(line.kind(at + 1) == Some(&Lexeme::Cue(Cue::Measure)));
             Some((Nth::From(i8::try_from(*n).ok()?), 1 + n_measure))
@@ -115,14 +159,14 @@ pub(super) fn month_behind(line: &Line<'_>, at: usize) -> Option<(Option<Piece>,
         return None;
     }
     let month = |n: usize| line.kind(at + n) == Some(&Lexeme::Unit(Unit::Month));
-    match line.kind(at + 1)? {
-        Lexeme::Cue(Cue::Every) if month(2) => Some((Some(Piece::Cycle(1, Unit::Month)), 3)),
-        Lexeme::Cue(Cue::The | Cue::A | Cue::This) if month(2) => Some((None, 3)),
-        Lexeme::Shift { period: Period::Month, by, is_counted: false } => {
+    match line.from(at + 1) {
+        [Lexeme::Cue(Cue::Every), ..] if month(2) => Some((Some(Piece::Cycle(1, Unit::Month)), 3)),
+        [Lexeme::Cue(Cue::The | Cue::A | Cue::This), ..] if month(2) => Some((None, 3)),
+        [Lexeme::Shift { period: Period::Month, by, is_counted: false }, ..] => {
             let (period, by, is_counted) = (Period::Month, *by, false);
             Some((Some(Piece::Shift { period, by, is_counted }), 2))
         }
-        Lexeme::Date(parts @ DateParts { month: Some(_), day: None, .. }) => {
+        [Lexeme::Date(parts @ DateParts { month: Some(_), day: None, .. }), ..] => {
             Some((Some(Piece::Date(*parts)), 2))
         }
         _ => None,
@@ -162,7 +206,7 @@ fn nth_weekday(line: &Line<'_>, at: usize, slots: &Slots, reads: &mut Vec<Read>)
 }
 
 /// "the 15th", "the 15th of next month".
-fn month_day(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
+fn month_day(line: &Line<'_>, at: usize, slots: &Slots, reads: &mut Vec<Read>) {
     let n_the = usize::from(line.kind(at) == Some(&Lexeme::Cue(Cue::The)));
     let body = at + n_the;
     let (day, n_day) = match line.kind(body) {
@@ -176,19 +220,14 @@ fn month_day(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
     let n = n_the + n_day;
     if let Some((piece, n_month)) = month_behind(line, at + n) {
         let named = Piece::MonthDay(day);
-        // "the first of the month" is one day of it, "the first in December" is not.
-        match piece {
-            Some(piece @ Piece::Cycle(..)) => reads.push((vec![piece, named], n + n_month)),
-            Some(Piece::Date(parts)) if parts.day.is_none() => {
-                let is_of = line.kind(at + n) == Some(&Lexeme::Cue(Cue::Of));
-                if is_of {
-                    let parts = DateParts { day: Some(day), ..parts };
-                    reads.push((vec![Piece::Date(parts)], n + n_month));
-                }
-            }
-            Some(piece) => reads.push((vec![piece, named], n + n_month)),
-            None => reads.push((vec![named], n + n_month)),
-        }
+        let pieces = match piece {
+            // "the first in December" is not the first of it.
+            Some(Piece::Date(_)) if !is_of(line, at + n) => return,
+            Some(Piece::Date(parts)) => vec![Piece::Date(DateParts { day: Some(day), ..parts })],
+            Some(piece) => vec![piece, named],
+            None => vec![named],
+        };
+        reads.push((pieces, n + n_month));
         return;
     }
     // "on the 15th", but not "the 5th floor", "the 3rd time".
@@ -212,7 +251,9 @@ fn month_day(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
         )
     ) && line.kind(at + n) != Some(&Lexeme::Mark('-'));
     if is_led && is_free && !is_word_day {
-        reads.push((vec![Piece::MonthDay(day), Piece::Doubt(BARE_DAY_DOUBT)], n));
+        let is_month = slots.shift.is_some() || slots.cycle.is_some();
+        let doubt = if is_month { 1.0 } else { BARE_DAY_DOUBT };
+        reads.push((vec![Piece::MonthDay(day), Piece::Doubt(doubt)], n));
     }
 }
 
@@ -240,7 +281,7 @@ fn ends(line: &Line<'_>, at: usize, slots: &Slots, reads: &mut Vec<Read>) {
         [Shift { period: Period::Week, by, is_counted: false }, Lexeme::Word, ..]
             if line.slice(at + n_the + 1) == "末" =>
         {
-            let week = i8::try_from(*by).ok();
+            let week = i8::try_from(*by).unwrap_or(0);
             reads.push((vec![Piece::Weekend(week), Piece::Doubt(END_DOUBT)], n_the + 2));
         }
         [Said(Cue::Nth(-1)), Of(Unit::Day), ..] => {
@@ -255,16 +296,14 @@ fn ends(line: &Line<'_>, at: usize, slots: &Slots, reads: &mut Vec<Read>) {
         }
         [Said(Cue::End), Said(Cue::Of), Said(Cue::The | Cue::This | Cue::Every), Of(unit), ..] => {
             let is_cycle = line.kind(at + n_the + 2) == Some(&Said(Cue::Every));
-            match unit {
-                Unit::Month if is_cycle => {
-                    reads.push((vec![Piece::Cycle(1, Unit::Month), Piece::LastDay], n_the + 4));
-                }
-                Unit::Month => reads.push((vec![Piece::LastDay], n_the + 4)),
+            let n = n_the + 4;
+            if *unit == Unit::Month && is_cycle {
+                reads.push((vec![Piece::Cycle(1, Unit::Month), Piece::LastDay], n));
+            } else if *unit == Unit::Month {
+                reads.push((vec![Piece::LastDay], n));
+            } else if *unit == Unit::Day && !is_after(line, at, Cue::At) {
                 // "at the end of the day" is a way of summing up.
-                Unit::Day if !is_after(line, at, Cue::At) => {
-                    reads.push((vec![end_of_day, Piece::Doubt(END_DOUBT)], n_the + 4));
-                }
-                _ => {}
+                reads.push((vec![end_of_day, Piece::Doubt(END_DOUBT)], n));
             }
         }
         [

@@ -132,12 +132,13 @@ fn next(
 
 /// Whether a small word may stand before or between the pieces of a phrase.
 fn is_glue(kind: &Lexeme, has_any: bool) -> bool {
-    match kind {
-        Lexeme::Cue(Cue::At | Cue::On | Cue::The | Cue::From) => true,
+    let is_lead = matches!(kind, Lexeme::Cue(Cue::At | Cue::On | Cue::The | Cue::From));
+    let is_link = matches!(
+        kind,
         Lexeme::Cue(Cue::Of | Cue::Around | Cue::In | Cue::Link | Cue::By)
-        | Lexeme::Mark(',' | '(' | ')' | '-' | '–' | '—') => has_any,
-        _ => false,
-    }
+            | Lexeme::Mark(',' | '(' | ')' | '-' | '–' | '—')
+    );
+    is_lead || has_any && is_link
 }
 
 /// What may follow a phrase: 周五之前, from Monday on, until December.

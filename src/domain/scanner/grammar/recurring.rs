@@ -37,7 +37,14 @@ pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
         [Said(Cue::Daily(part)), ..] => {
             reads.push((vec![Piece::Cycle(1, Unit::Day), Piece::Part(*part)], 1));
         }
-        [Said(Cue::WorkingDays), ..] => reads.push((vec![Piece::Days(Weekdays::WORKING)], 1)),
+        // One "workday" is any of them.
+        [Said(Cue::WorkingDays), after @ ..]
+            if !line.slice(at).is_ascii()
+                || line.slice(at).ends_with(['s', 'S'])
+                || matches!(after.first(), Some(Lexeme::Part(_))) =>
+        {
+            reads.push((vec![Piece::Days(Weekdays::WORKING)], 1));
+        }
         // "two weekends later" is no rule.
         [Said(Cue::Weekend), ..] if line.slice(at).ends_with('s') && !is_counted(line, at) => {
             reads.push((vec![Piece::Days(Weekdays::WEEKEND)], 1));
@@ -66,7 +73,7 @@ pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
 }
 
 /// Whether a number, or "some", stands before a place.
-fn is_counted(line: &Line<'_>, at: usize) -> bool {
+pub(super) fn is_counted(line: &Line<'_>, at: usize) -> bool {
     let before = at.checked_sub(1);
     let word = before.map_or("", |at| line.slice(at));
     let is_number = matches!(before.and_then(|at| line.kind(at)), Some(Lexeme::Number { .. }));
@@ -130,6 +137,16 @@ fn every(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
         }
         _ => {}
     }
+    every_nth(line, body, n_lead, reads);
+    if let Some((length, n)) = super::length(line, body)
+        && let Some((count, unit)) = cycle(length)
+    {
+        reads.push((vec![Piece::Cycle(count, unit)], n + n_lead));
+    }
+}
+
+/// "every first Monday", "every last Friday of the month".
+fn every_nth(line: &Line<'_>, body: usize, n_lead: usize, reads: &mut Vec<Read>) {
     if let Some((nth, n)) = days::nth(line, body)
         && let Some(Lexeme::Weekday { day, .. }) = line.kind(body + n)
     {
@@ -142,11 +159,6 @@ fn every(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
         let n_month = days::month_behind(line, body + 1).map_or(0, |(_, n)| n);
         let pieces = vec![Piece::Cycle(1, Unit::Month), Piece::Nth(Nth::Last, *day)];
         reads.push((pieces, n_lead + 1 + n_month));
-    }
-    if let Some((length, n)) = super::length(line, body)
-        && let Some((count, unit)) = cycle(length)
-    {
-        reads.push((vec![Piece::Cycle(count, unit)], n + n_lead));
     }
 }
 

@@ -35,9 +35,8 @@ const fn sure(date: Date) -> Day {
     Day { date, sureness: 1.0 }
 }
 
-/// The day that the slots name: `Some(None)` if they name none, `None` if no calendar has it.
-#[expect(clippy::option_option, reason = "no day said and no such day are two things")]
-pub(super) fn day(slots: &Slots, now: &ZonedDateTime, time: Option<Time>) -> Option<Option<Day>> {
+/// The day that the slots name; `None` if they name none or no calendar has it.
+pub(super) fn day(slots: &Slots, now: &ZonedDateTime, time: Option<Time>) -> Option<Day> {
     let today = now.date();
     let found = if let Some(length) = slots.elapsed {
         sure(length.days_after(today.at(0, 0, 0, 0))?.date())
@@ -63,13 +62,13 @@ pub(super) fn day(slots: &Slots, now: &ZonedDateTime, time: Option<Time>) -> Opt
     } else if let Some(week) = slots.weekend {
         weekend(today, week)?
     } else {
-        return Some(None);
+        return None;
     };
     let date = match slots.plus {
         Some(length) => length.days_after(found.date.at(0, 0, 0, 0))?.date(),
         None => found.date,
     };
-    Some(Some(Day { date, ..found }))
+    Some(Day { date, ..found })
 }
 
 /// A day that a weekday was said with.
@@ -134,9 +133,10 @@ fn weekday_of(
     Some(Day { date, sureness: SAME_WEEKDAY_SURENESS })
 }
 
-fn weekend(today: Date, week: Option<i8>) -> Option<Day> {
-    let saturday = in_week(today, Weekday::Saturday, i32::from(week.unwrap_or(0)))?;
-    let is_over = week.is_none() && today.weekday() == Weekday::Sunday;
+/// The Saturday of a week; on a Sunday "the weekend" is the next one.
+fn weekend(today: Date, week: i8) -> Option<Day> {
+    let saturday = in_week(today, Weekday::Saturday, i32::from(week))?;
+    let is_over = week == 0 && today.weekday() == Weekday::Sunday;
     if is_over { ahead(saturday, Span::new().weeks(1)).map(sure) } else { Some(sure(saturday)) }
 }
 
@@ -167,27 +167,30 @@ fn date(parts: DateParts, today: Date) -> Option<Day> {
     Some(Day { date: next, sureness })
 }
 
-/// The first day of the month that the slots name, if they name one.
-fn named_month(slots: &Slots, today: Date) -> Option<Option<Date>> {
+/// The first day of the month that the slots name, else of this one.
+fn month_of(slots: &Slots, today: Date) -> Option<Date> {
     if let Some((Period::Month, by, _)) = slots.shift {
-        return Some(Some(ahead(today.first_of_month(), Span::new().try_months(by).ok()?)?));
+        return ahead(today.first_of_month(), Span::new().try_months(by).ok()?);
     }
-    let Some(DateParts { year, month: Some(month), .. }) = slots.date else { return Some(None) };
+    let Some(DateParts { year, month: Some(month), .. }) = slots.date else {
+        return Some(today.first_of_month());
+    };
     let year = match year {
         Some(year) => year,
         None if month >= today.month() => today.year(),
         None => today.year().checked_add(1)?,
     };
-    Some(Some(Date::new(year, month, 1).ok()?))
+    Date::new(year, month, 1).ok()
 }
 
-fn month_of(slots: &Slots, today: Date) -> Option<Date> {
-    Some(named_month(slots, today)?.unwrap_or_else(|| today.first_of_month()))
+const fn names_month(slots: &Slots) -> bool {
+    matches!(slots.shift, Some((Period::Month, ..))) || slots.date.is_some()
 }
 
 /// A day of the month that is said, else of the next month that still has it ahead.
 fn month_day(slots: &Slots, today: Date, day: i8) -> Option<Day> {
-    if let Some(first) = named_month(slots, today)? {
+    if names_month(slots) {
+        let first = month_of(slots, today)?;
         return Date::new(first.year(), first.month(), day).ok().map(sure);
     }
     let date = months_from(today).find_map(|first| {
@@ -206,10 +209,10 @@ fn nth_day(slots: &Slots, today: Date, nth: Nth, weekday: Weekday) -> Option<Day
         };
         first.nth_weekday_of_month(nth, weekday).ok()
     };
-    match named_month(slots, today)? {
-        Some(first) => of(first).map(sure),
-        None => months_from(today).filter_map(of).find(|date| *date >= today).map(sure),
+    if names_month(slots) {
+        return of(month_of(slots, today)?).map(sure);
     }
+    months_from(today).filter_map(of).find(|date| *date >= today).map(sure)
 }
 
 /// The first days of this month and of the year's worth after it.

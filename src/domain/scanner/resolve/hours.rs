@@ -53,8 +53,11 @@ pub(super) fn hour(slots: &Slots) -> Hour {
     match slots.part {
         Some(Part::Dawn) => exact(clock, noon_hour, false),
         Some(Part::Morning) => exact(clock, clock.hour, false),
-        Some(Part::Noon) if clock.hour >= 10 => exact(clock, clock.hour, false),
-        Some(Part::Noon | Part::Afternoon) => exact(clock, noon_hour + 12, false),
+        Some(Part::Noon | Part::Afternoon) => {
+            // 中午十一点 is before noon.
+            let is_before = slots.part == Some(Part::Noon) && (10..12).contains(&clock.hour);
+            exact(clock, if is_before { clock.hour } else { noon_hour + 12 }, false)
+        }
         // 今晚十二点, "tonight at one": the night goes on past midnight.
         Some(Part::Evening | Part::Night) if noon_hour < 4 => exact(clock, noon_hour, true),
         Some(Part::Evening | Part::Night) => exact(clock, noon_hour + 12, false),
@@ -76,7 +79,7 @@ pub(super) fn hour(slots: &Slots) -> Hour {
 }
 
 /// When a part of the day usually is; chosen.
-fn usual(part: Part) -> Time {
+pub(in super::super) fn usual(part: Part) -> Time {
     match part {
         Part::Dawn => Time::constant(5, 0, 0, 0),
         Part::Morning => Time::constant(9, 0, 0, 0),

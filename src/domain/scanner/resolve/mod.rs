@@ -4,6 +4,8 @@ mod days;
 mod hours;
 mod recurring;
 
+pub(super) use hours::usual;
+
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ZonedDateTime};
@@ -66,15 +68,15 @@ fn at_instant(at: Timestamp, zone: TimeZone) -> Moment {
 fn once(slots: &Slots, said: Said<'_>, zone: TimeZone) -> Option<Meaning> {
     let today = said.now.date();
     let hour = hours::hour(slots);
-    let named = days::day(slots, said.now, hour.time())?;
-    let (day, day_sureness) = match named {
-        Some(day) => (day.date, day.sureness),
-        None => (today, 1.0),
+    let is_open = !slots.has_day() && slots.elapsed.is_none();
+    let (day, day_sureness) = if is_open {
+        (today, 1.0)
+    } else {
+        let named = days::day(slots, said.now, hour.time())?;
+        (named.date, named.sureness)
     };
-    let is_open = named.is_none();
     let (time, precision, hour_sureness) = match hour {
-        hours::Hour::None if is_open => return None,
-        hours::Hour::Part(_) if is_open => return None,
+        hours::Hour::None | hours::Hour::Part(_) if is_open => return None,
         hours::Hour::None => (said.all_day_at, Precision::Day, 1.0),
         hours::Hour::Part(time) => (time, Precision::Part, 1.0),
         hours::Hour::Exact { time, .. } => (time, Precision::Minute, 1.0),
@@ -82,7 +84,7 @@ fn once(slots: &Slots, said: Said<'_>, zone: TimeZone) -> Option<Meaning> {
             // At two in the afternoon "at 3" is an hour away and "at 9" is tonight.
             let is_past = |time: Time| day == today && day.to_datetime(time) <= said.now.datetime();
             if is_past(time) && !is_past(other) {
-                (other, Precision::Minute, sureness)
+                (other, Precision::Minute, sureness * OTHER_HALF_SURENESS)
             } else {
                 (time, Precision::Minute, sureness)
             }
@@ -100,6 +102,8 @@ fn once(slots: &Slots, said: Said<'_>, zone: TimeZone) -> Option<Meaning> {
     Some(Meaning { when: When::At(Moment { civil, at, zone }), precision, sureness })
 }
 
+/// Of the less usual half of the day, taken because the usual one has passed.
+const OTHER_HALF_SURENESS: f64 = 0.9;
 /// Of a time of day alone that has passed today: it may mean tomorrow, or tell what was.
 const TOMORROW_SURENESS: f64 = 0.85;
 

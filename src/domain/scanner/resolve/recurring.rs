@@ -37,7 +37,7 @@ pub(super) fn meaning(slots: &Slots, said: Said<'_>, zone: TimeZone) -> Option<M
 /// tomorrow.
 fn start(slots: &Slots, said: Said<'_>, time: Time) -> Option<Date> {
     if let Some(start) = &slots.start {
-        return Some(days::day(start, said.now, None)??.date);
+        return Some(days::day(start, said.now, None)?.date);
     }
     let today = said.now.date();
     let is_past = today.to_datetime(time) <= said.now.datetime();
@@ -98,7 +98,7 @@ fn first(pattern: Pattern, from: Date, time: Time, zone: &TimeZone) -> Option<Da
 
 fn end(slots: &Slots, said: Said<'_>, start: Date) -> Option<End> {
     if let Some(until) = &slots.until {
-        let last = days::day(until, said.now, None)??.date;
+        let last = days::day(until, said.now, None)?.date;
         return Some(End::Until(last));
     }
     match slots.lasting {

@@ -85,7 +85,7 @@ fn hour(time: jiff::civil::Time, precision: Precision) -> String {
 fn rule_shown(rule: &Rule, precision: Precision, now: &ZonedDateTime) -> String {
     let parts = rule.parts();
     let days = |days: Weekdays| {
-        let names: Vec<String> = days.iter().map(|day| short(day)).collect();
+        let names: Vec<String> = days.iter().map(short).collect();
         names.join(",")
     };
     let (name, day) = match parts.pattern {

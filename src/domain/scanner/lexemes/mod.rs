@@ -1,6 +1,9 @@
 //! A text as a row of lexemes: the typed values it states, and the words around them that say how they
 //! belong together.
 
+mod code;
+mod neighbours;
+
 use std::iter::Peekable;
 use std::ops::Range;
 
@@ -122,7 +125,7 @@ impl Row {
 
 /// The lexemes of a text.
 pub(super) fn read(reading: &Reading) -> Row {
-    let code = code(&reading.text);
+    let code = code::ranges(&reading.text);
     let mut values =
         reading.values.iter().filter(|found| !matches!(found.value, Value::Name(_))).peekable();
     let mut row = Row::default();
@@ -145,8 +148,8 @@ pub(super) fn read(reading: &Reading) -> Row {
             push_word(&reading.text, c, at..stop, &mut row)
         };
     }
-    weekdays_in_short(reading, &mut row);
-    counted_by_words(&mut row);
+    neighbours::weekdays_in_short(reading, &mut row);
+    neighbours::counted_by_words(&mut row);
     row
 }
 
@@ -159,32 +162,6 @@ fn take<'r>(
         found.push(&value.value);
     }
     found
-}
-
-/// What is marked as code: times in it are data.
-fn code(text: &str) -> Vec<Range<usize>> {
-    let mut ranges = Vec::new();
-    let mut at = 0;
-    while let Some(start) = text.get(at..).and_then(|rest| rest.find('`')).map(|n| at + n) {
-        let rest = text.get(start..).unwrap_or("");
-        let n_marks = rest.len() - rest.trim_start_matches('`').len();
-        let (fence, body) = rest.split_at(n_marks);
-        let is_block = n_marks >= 3;
-        let close = body.find(fence);
-        let end = match close {
-            Some(n) if is_block || !body.get(..n).unwrap_or("").contains('\n') => {
-                start + n_marks + n + n_marks
-            }
-            None if is_block => text.len(),
-            _ => {
-                at = start + n_marks;
-                continue;
-            }
-        };
-        ranges.push(start..end);
-        at = end;
-    }
-    ranges
 }
 
 /// The lexemes of the values that were read from one expression.
@@ -331,67 +308,4 @@ fn push_word(text: &str, first: char, range: Range<usize>, row: &mut Row) -> usi
     let kind = if first == '@' { Lexeme::Cue(Cue::At) } else { Lexeme::Mark(first) };
     row.push(kind, at..at + first.len_utf8());
     at + first.len_utf8()
-}
-
-/// A number counts what follows only if that is a word: not in "at 10 until noon".
-fn counted_by_words(row: &mut Row) {
-    for at in 0..row.kinds.len() {
-        let is_word = matches!(row.kinds.get(at + 1), Some(Lexeme::Word | Lexeme::Opaque));
-        if let (false, Some(Lexeme::Number { is_counted, .. })) = (is_word, row.kinds.get_mut(at)) {
-            *is_counted = false;
-        }
-    }
-}
-
-/// Names of weekdays in short ("sat", "Mon-Fri") where their neighbours tell that they are no words.
-fn weekdays_in_short(reading: &Reading, row: &mut Row) {
-    for at in 0..row.kinds.len() {
-        let is_read = matches!(row.kinds.get(at), Some(Lexeme::Weekday { .. }));
-        let is_open = is_read || matches!(row.kinds.get(at), Some(Lexeme::Word));
-        let word = row.ranges.get(at).map_or("", |range| reading.slice(range)).to_lowercase();
-        let Some(day) = lexicon::short_weekday(&word).filter(|_| is_open) else { continue };
-        let before = at.checked_sub(1).and_then(|at| row.kinds.get(at));
-        let is_led = matches!(
-            before,
-            Some(
-                Lexeme::Cue(Cue::Every | Cue::Next | Cue::This | Cue::Other)
-                    | Lexeme::Weekday { .. }
-            )
-        );
-        let is_last = before == Some(&Lexeme::Cue(Cue::Nth(-1)));
-        let is_joined = matches!(
-            before,
-            Some(Lexeme::Mark('-' | '–' | '/' | ',') | Lexeme::Cue(Cue::And | Cue::To))
-        ) && matches!(
-            at.checked_sub(2).and_then(|at| row.kinds.get(at)),
-            Some(Lexeme::Weekday { .. })
-        );
-        let after = (row.kinds.get(at + 1), row.kinds.get(at + 2));
-        let is_followed = match after {
-            (Some(Lexeme::Clock(_) | Lexeme::Date(_) | Lexeme::Part(_)), _)
-            | (Some(Lexeme::Cue(Cue::At)), Some(Lexeme::Clock(_) | Lexeme::Number { .. }))
-            | (Some(Lexeme::Mark(',')), Some(Lexeme::Date(_))) => {
-                !matches!(before, Some(Lexeme::Cue(Cue::The)))
-            }
-            (Some(Lexeme::Mark('-' | '–')), Some(Lexeme::Word | Lexeme::Weekday { .. })) => {
-                row.ranges.get(at + 2).is_some_and(|range| is_weekday(reading.slice(range)))
-            }
-            _ => false,
-        };
-        // "Mon ami": what its reader took for a weekday stands before a word.
-        let is_named = is_read
-            && (!matches!(row.kinds.get(at + 1), Some(Lexeme::Word))
-                || matches!(before, Some(Lexeme::Cue(Cue::On | Cue::By | Cue::Until))));
-        if let Some(kind) = row.kinds.get_mut(at) {
-            *kind = if is_led || is_last || is_joined || is_followed || is_named {
-                Lexeme::Weekday { day, week: None, is_many: false }
-            } else {
-                Lexeme::Word
-            };
-        }
-    }
-}
-
-fn is_weekday(word: &str) -> bool {
-    lexicon::short_weekday(&word.to_lowercase().chars().take(3).collect::<String>()).is_some()
 }
