@@ -12,11 +12,9 @@ use super::resolve::usual;
 use crate::domain::reminder::Lead;
 use crate::domain::text::is_unspaced;
 
-/// What a sentence says about being reminded.
+/// That a sentence asks to be reminded.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
-    /// Whether it asks for it.
-    pub(super) is_asked: bool,
     /// How long before.
     pub(super) lead: Option<Lead>,
     /// The lexemes that say so.
@@ -77,14 +75,14 @@ const HAN_ASKED: &str = "请你帮要能得时候后前并再就烦下会点记�
 /// Small words that are cut off at both ends of what it is about.
 const EDGES: &str = "to that about of please and for on at by in the from - : , ; . ! ? ， 。 ； ： ！ ？ 、 ( ) ( ） （";
 
-/// What a sentence says about being reminded; `None` if nothing.
+/// Whether, and how, a sentence asks to be reminded.
 pub(super) fn read(line: &Line<'_>) -> Option<Ask> {
     let asked = english(line).or_else(|| han(line))?;
     let lead = lead(line);
     let mut cut = vec![asked];
     let (lead, lead_at) = lead.map_or((None, None), |(lead, at)| (Some(lead), Some(at)));
     cut.extend(lead_at.clone());
-    Some(Ask { is_asked: true, lead, lead_at, cut })
+    Some(Ask { lead, lead_at, cut })
 }
 
 fn english(line: &Line<'_>) -> Option<Range<usize>> {

@@ -7,6 +7,8 @@ use super::super::lexicon::Cue;
 use super::super::slots::{Piece, Slots};
 use super::{Line, Read};
 
+/// Longest name of a zone; the longest there is has 32 bytes.
+const ZONE_BYTES_MAX: usize = 40;
 /// Confidence in a time whose zone is not known.
 const ZONE_DOUBT: f64 = 0.6;
 
@@ -86,7 +88,7 @@ fn zone(line: &Line<'_>, at: usize) -> Option<Read> {
     let rest = line.reading.text.get(start..)?;
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
     let name = rest.get(..rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()))?;
-    if !name.contains('/') || TimeZone::get(name).is_err() {
+    if !name.contains('/') || name.len() > ZONE_BYTES_MAX || TimeZone::get(name).is_err() {
         return None;
     }
     let end = start + name.len();

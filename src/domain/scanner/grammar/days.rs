@@ -231,7 +231,7 @@ fn month_day(line: &Line<'_>, at: usize, slots: &Slots, reads: &mut Vec<Read>) {
         return;
     }
     // "on the 15th", but not "the 5th floor", "the 3rd time".
-    let is_word_day = matches!(line.kind(body), Some(Lexeme::Cue(_)));
+    let is_word_day = !line.slice(body).starts_with(|c: char| c.is_ascii_digit());
     let is_led = n_the == 1
         || matches!(
             at.checked_sub(1).and_then(|at| line.kind(at)),

@@ -13,6 +13,9 @@ const LATER_DOUBT: f64 = 0.5;
 /// Confidence in the last moment of "within three days".
 const WITHIN_DOUBT: f64 = 0.65;
 
+/// Most parts of one length: days, hours, minutes, seconds.
+const PARTS_MAX: usize = 4;
+
 /// Lengths of time that lead from now to a moment.
 pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
     let mut reads = Vec::new();
@@ -71,7 +74,7 @@ pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
 pub(in super::super) fn length(line: &Line<'_>, at: usize) -> Option<(Length, usize)> {
     let (mut total, mut n) = one(line, at)?;
     // "an hour and 20 minutes", 1小时30分钟
-    loop {
+    for _ in 1..PARTS_MAX {
         let n_and = usize::from(line.kind(at + n) == Some(&Lexeme::Cue(Cue::And)));
         let Some((more, n_more)) = one(line, at + n + n_and) else { break };
         if !more.is_short() && total.is_short() {

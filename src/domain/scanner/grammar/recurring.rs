@@ -13,6 +13,9 @@ use crate::domain::reminder::{Nth, Weekdays};
 /// Confidence in 每隔两天, which is read as every third day and as every second.
 const SKIPPING_DOUBT: f64 = 0.7;
 
+/// Most entries of a list of weekdays.
+const LIST_MAX: usize = 7;
+
 /// What says that something recurs.
 pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
     use Lexeme::Cue as Said;
@@ -182,7 +185,7 @@ fn weekdays(line: &Line<'_>, at: usize) -> Option<(Weekdays, usize, bool)> {
     };
     let (mut days, mut last, mut is_many) = (Weekdays::one(*first), *first, *is_many);
     let mut n = 1;
-    loop {
+    for _ in 0..LIST_MAX {
         if let Some(more) = line.kind(at + n).and_then(|_| han_days(line.slice(at + n))) {
             days = more.into_iter().fold(days, Weekdays::with);
             n += 1;

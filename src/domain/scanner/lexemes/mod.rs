@@ -125,13 +125,14 @@ impl Row {
 
 /// The lexemes of a text.
 pub(super) fn read(reading: &Reading) -> Row {
-    let code = code::ranges(&reading.text);
+    let mut code = code::ranges(&reading.text).into_iter().peekable();
     let mut values =
         reading.values.iter().filter(|found| !matches!(found.value, Value::Name(_))).peekable();
     let mut row = Row::default();
     let mut at = 0;
     while let Some(c) = reading.text.get(at..).and_then(|rest| rest.chars().next()) {
-        let quoted = code.iter().find(|range| range.contains(&at));
+        while code.next_if(|range| range.end <= at).is_some() {}
+        let quoted = code.peek().filter(|range| range.contains(&at));
         let next = values.peek().map(|found| found.range.clone());
         at = if let Some(quoted) = quoted {
             while values.next_if(|found| found.range.start < quoted.end).is_some() {}
