@@ -78,9 +78,11 @@ fn dialogues_have_their_times_and_no_others() {
         }
         if !has_sign && n_without < LINES {
             n_without += 1;
-            wrong.extend(times.iter().map(|time| {
-                format!("`{}` in {}", &line.text[time.range.clone()], line.text)
-            }));
+            wrong.extend(
+                times
+                    .iter()
+                    .map(|time| format!("`{}` in {}", &line.text[time.range.clone()], line.text)),
+            );
         }
     }
     println!(

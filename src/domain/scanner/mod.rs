@@ -127,9 +127,10 @@ impl Found {
 }
 
 /// The times that a text names, in order, those that have passed included; words like "tomorrow" are
-/// those of `now` and its zone, and a day without a time is at `all_day_at`.
+/// those of `now` and its zone, and a day without a time is at `all_day_at`. At most
+/// [`SCANNED_TIMES_MAX`](crate::domain::limits::SCANNED_TIMES_MAX).
 pub fn scan(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Vec<Found> {
-    let text = source::with_colons(text);
+    let text = source::readable(text);
     let reading = values::read(&text);
     let Some(source) = source::Source::new(&text, &reading.text) else { return Vec::new() };
     phrases::found(&reading, &source, resolve::Said { now, all_day_at })

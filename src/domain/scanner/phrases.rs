@@ -16,6 +16,7 @@ use super::subject::subject;
 use super::weigh::confidence;
 use super::{Found, When};
 use crate::domain::grounding::values::Reading;
+use crate::domain::limits::SCANNED_TIMES_MAX;
 use crate::domain::text::sentences::sentences;
 
 /// Most lexemes between two phrases that are joined; chosen.
@@ -59,6 +60,10 @@ pub(super) fn found(reading: &Reading, source: &Source<'_>, said: Said<'_>) -> V
             let found = told(&line, source, time, context)?;
             Some(Found { lead, subject: about.clone(), ..found })
         }));
+        if all.len() >= SCANNED_TIMES_MAX {
+            all.truncate(SCANNED_TIMES_MAX);
+            break;
+        }
     }
     let is_crowd = all.len() > CROWD_MIN;
     for time in all.iter_mut().filter(|time| is_crowd && !time.is_asked) {

@@ -48,22 +48,36 @@ impl<'t> Source<'t> {
     }
 }
 
-/// The text with the wide colon of a time (１５：００) made one that stays in it when read; of the same
-/// bytes otherwise, and as many.
-pub(super) fn with_colons(text: &str) -> Cow<'_, str> {
-    if !text.contains('：') {
+/// Longest run of ASCII without white space that is read, bytes; a longer one is a blob, no words.
+const RUN_BYTES_MAX: usize = 256;
+
+/// The text as it is read, of as many bytes at the same places: the wide colon of a time (１５：００) made
+/// one that stays in it, blobs blanked.
+pub(super) fn readable(text: &str) -> Cow<'_, str> {
+    let belongs = |c: char| c.is_ascii() && !c.is_ascii_whitespace();
+    let mut runs = text.split(|c| !belongs(c));
+    if !text.contains('：') && runs.all(|run| run.len() <= RUN_BYTES_MAX) {
         return Cow::Borrowed(text);
     }
     let is_digit = |c: Option<char>| c.is_some_and(|c| matches!(c, '0'..='9' | '０'..='９'));
-    let mut before = None;
-    let mut rest = text.chars().peekable();
-    let mut colons = String::with_capacity(text.len());
-    while let Some(c) = rest.next() {
-        let is_of_time = c == '：' && is_digit(before) && is_digit(rest.peek().copied());
-        colons.push(if is_of_time { '﹕' } else { c });
-        before = Some(c);
+    let mut readable = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let n_run = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
+        let (taken, after) = rest.split_at(n_run.max(c.len_utf8()));
+        if taken.len() > RUN_BYTES_MAX {
+            readable.extend(std::iter::repeat_n(' ', taken.len()));
+        } else if taken == "："
+            && is_digit(readable.chars().next_back())
+            && is_digit(after.chars().next())
+        {
+            readable.push('﹕');
+        } else {
+            readable.push_str(taken);
+        }
+        rest = after;
     }
-    Cow::Owned(colons)
+    Cow::Owned(readable)
 }
 
 /// Whether a character never joins the one before it when normalised: a text may be cut there. Only the
@@ -86,6 +100,20 @@ fn normal_len(chunk: &str) -> usize {
 mod tests {
     use super::*;
     use crate::domain::grounding::values::read;
+
+    #[test]
+    fn a_blob_is_blanked_and_the_rest_stays_in_its_place() {
+        let blob = "ab12-".repeat(RUN_BYTES_MAX);
+        let text = format!("at 10：30 {blob} ok：{blob}明天");
+        let readable = readable(&text);
+        assert_eq!(readable.len(), text.len());
+        assert_eq!(readable.find("明天"), text.find("明天"));
+        assert_eq!(
+            readable.split_whitespace().collect::<Vec<_>>(),
+            ["at", "10﹕30", "ok：", "明天"]
+        );
+        assert!(matches!(super::readable("plain words"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn ranges_are_of_the_text_as_it_was_written() {

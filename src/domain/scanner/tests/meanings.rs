@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::super::{Found, NotATime, When, scan, whole};
 use super::{found, moment};
+use crate::domain::limits::SCANNED_TIMES_MAX;
 use crate::domain::reminder::{Lead, Pattern};
 
 const NINE: Time = Time::constant(9, 0, 0, 0);
@@ -173,6 +174,15 @@ fn an_argument_is_a_time_alone_or_refused_with_a_reason() {
         let refused: NotATime = whole(text, &now, NINE).unwrap_err();
         assert!(refused.to_string().contains(expected), "{text}: {refused}");
     }
+}
+
+#[test]
+fn a_log_is_not_read_to_its_end() {
+    let now = moment("2026-11-25T14:00", "Europe/Berlin");
+    let log = "tomorrow at 3pm\n".repeat(SCANNED_TIMES_MAX);
+    assert_eq!(scan(&log, &now, NINE).len(), SCANNED_TIMES_MAX);
+    assert_eq!(scan(&log.repeat(2), &now, NINE).len(), SCANNED_TIMES_MAX);
+    assert!(scan(&log, &now, NINE).iter().all(|time| time.confidence < 0.9), "a crowd");
 }
 
 #[test]
