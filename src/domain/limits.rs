@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 /// Longest content of one memory, bytes of UTF-8.
 pub const CONTENT_BYTES_MAX: usize = 32 * 1024;
 /// Most memories in one `memory_store`.
@@ -371,3 +373,20 @@ pub const LEAD_DAYS_MAX: u16 = 366;
 
 /// Most times that are read from one text; a text with more is a log or a table.
 pub const SCANNED_TIMES_MAX: usize = 64;
+/// Occurrences of one reminder that are snoozed at a time.
+pub const REMINDER_SNOOZED_MAX: usize = 8;
+/// Longest snooze, days.
+pub const SNOOZE_DAYS_MAX: i64 = 366;
+/// Missed occurrences of one reminder that are told late one by one; earlier ones are skipped.
+pub const REMINDER_LATE_TOLD_MAX: usize = 10;
+/// How far ahead of the clock an occurrence may have been dealt with and still count as dealt with:
+/// less, and the clock was set back; more, and it had been wrong before.
+pub const REMINDER_STEP_BACK_MAX: SignedDuration = SignedDuration::from_hours(48);
+/// Reminders that are due together from which they are told in one message.
+pub const DIGEST_MIN: usize = 3;
+/// Time within which they count as due together.
+pub const DIGEST_WINDOW: SignedDuration = SignedDuration::from_mins(5);
+/// Shortest and longest time for which a sink may ask to be left alone.
+pub const RETRY_AFTER_MIN: SignedDuration = SignedDuration::from_secs(1);
+/// See [`RETRY_AFTER_MIN`].
+pub const RETRY_AFTER_MAX: SignedDuration = SignedDuration::from_hours(1);

@@ -9,9 +9,32 @@ mod lead;
 mod rule;
 mod weekdays;
 
+mod lifecycle;
+mod quiet;
+
+mod delivery;
+mod digest;
+mod pacing;
+
+mod form;
+
+pub use delivery::{
+    Delivery, DeliveryKey, DeliveryState, InvalidDeliveryKey, Lease, NextStep, Outcome,
+    RetryPolicy, StepError,
+};
+pub use digest::{Message, fitting, messages};
+pub use form::{
+    DeliveryForm, InvalidForm, LeaseForm, OpenForm, ReminderForm, SinkForm, SnoozeForm,
+};
 pub use lead::{InvalidLead, Lead};
+pub use lifecycle::{
+    ActionError, Effect, Kind, OnMissed, Open, Policy, Priority, Reminder, Repeat, Skipped, Snooze,
+    Standing, Status, Telling,
+};
+pub use pacing::{Backoff, Breaker, Gate, NagBudget, Pace, SinkState, retry_after};
+pub use quiet::{InvalidQuietHours, QuietHours, told_from};
 pub use rule::{
-    End, LeapDay, Nth, Occurrence, Pattern, Rule, RuleError, RuleParts, Short, instant, told,
-    zone_named,
+    End, Given, LeapDay, Nth, Occurrence, Pattern, Rule, RuleError, RuleParts, Short, instant,
+    told, zone_named,
 };
 pub use weekdays::Weekdays;

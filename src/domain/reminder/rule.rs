@@ -8,6 +8,7 @@
 mod describe;
 mod occurrences;
 mod slots;
+mod text;
 mod zone;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use crate::domain::limits::{RULE_COUNT_MAX, RULE_EVERY_MAX, RULE_EXCEPTIONS_MAX}
 
 pub use describe::told;
 pub use occurrences::{Occurrence, instant};
+pub use text::Given;
 pub use zone::zone_named;
 
 /// Which days. Months and years without such a day have no occurrence, unless it says otherwise.
@@ -102,7 +104,7 @@ pub enum End {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleParts {
     /// No occurrence is before it; its time is the time of day, and what "every n" counts from is
-    /// its day, week, month or year.
+    /// its day, week, month or year. A rule has its first date here.
     pub start: DateTime,
     /// A named zone.
     pub zone: TimeZone,
@@ -112,7 +114,7 @@ pub struct RuleParts {
     pub every: u32,
     /// When it ends.
     pub end: End,
-    /// Days without an occurrence, at most [`RULE_EXCEPTIONS_MAX`].
+    /// Dates without an occurrence, at most [`RULE_EXCEPTIONS_MAX`].
     pub except: BTreeSet<Date>,
 }
 
@@ -270,3 +272,6 @@ fn normalise(parts: &mut RuleParts) {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+pub(super) use tests::any_rule;

@@ -1,6 +1,6 @@
 //! A rule in words, and an instant as people are told it.
 
-use std::fmt;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Weekday};
@@ -9,6 +9,9 @@ use jiff::tz::TimeZone;
 use super::super::weekdays::Weekdays;
 use super::{End, LeapDay, Nth, Pattern, Rule, RuleParts, Short};
 
+/// Exceptions that a description names.
+const EXCEPTIONS_TOLD_MAX: usize = 4;
+
 /// An absolute time in its zone: `Fri 4 Dec 2026 15:00 +08:00 Asia/Shanghai`.
 pub fn told(at: Timestamp, zone: &TimeZone) -> String {
     let zoned = at.to_zoned_datetime(zone.clone());
@@ -16,70 +19,84 @@ pub fn told(at: Timestamp, zone: &TimeZone) -> String {
     zoned.strftime(&format!("%a %-d %b %Y %H:%M{seconds} %:z %Q")).to_string()
 }
 
-impl fmt::Display for Rule {
-    /// `every 2 weeks on Monday and Friday at 15:00 Europe/Berlin until 31 December 2026`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RuleParts { start, zone, pattern, every, end, except } = self.parts();
-        match pattern {
-            Pattern::Once => write!(f, "once on {}", day(start.date()))?,
-            Pattern::Daily => f.write_str(&turns(*every, "day"))?,
-            Pattern::Weekly(days) => weekly(f, *every, *days)?,
+impl Rule {
+    /// In words: `every 2 weeks on Monday and Friday at 15:00 Europe/Berlin until 31 December 2026`.
+    pub fn describe(&self) -> String {
+        let RuleParts { start, zone, end, except, .. } = self.parts();
+        let seconds = if start.second() == 0 { "" } else { ":%S" };
+        let time = start.strftime(&format!("%H:%M{seconds}")).to_string();
+        let end = match end {
+            End::Never => String::new(),
+            End::Count(1) => ", one time".to_owned(),
+            End::Count(count) => format!(", {count} times"),
+            End::Until(last) => format!(" until {}", day(*last)),
+        };
+        let except = if except.is_empty() { String::new() } else { excepted(except) };
+        let zone = zone.iana_name().unwrap_or_default();
+        format!("{} at {time} {zone}{end}{except}", self.days_in_words())
+    }
+
+    fn days_in_words(&self) -> String {
+        let RuleParts { start, pattern, every, .. } = self.parts();
+        // Every 12 months is every year, in the month of the start.
+        let (months, of) = match every {
+            every if every % 12 == 0 => {
+                (turns(every / 12, "year"), format!(" of {}", month_name(start.month())))
+            }
+            _ => (turns(*every, "month"), String::new()),
+        };
+        match *pattern {
+            Pattern::Once => format!("once on {}", day(start.date())),
+            Pattern::Daily => turns(*every, "day"),
+            Pattern::Weekly(days) => weekly(*every, days),
             Pattern::MonthlyDay { day, short } => {
-                write!(f, "{} on the {}", turns(*every, "month"), ordinal(*day))?;
-                match short {
-                    Short::Clamp if *day > 28 => {
-                        f.write_str(" (the last day of a shorter month)")?
-                    }
-                    Short::Skip => f.write_str(" (not in a shorter month)")?,
-                    Short::Clamp => {}
-                }
+                let otherwise = match short {
+                    Short::Clamp if day > 28 => " (the last day of a shorter month)",
+                    Short::Skip => " (not in a shorter month)",
+                    Short::Clamp => "",
+                };
+                format!("{months} on the {}{of}{otherwise}", ordinal(day))
             }
             Pattern::MonthlyNth { nth, weekday } => {
                 let nth = match nth {
-                    Nth::From(nth) => ordinal(*nth),
+                    Nth::From(nth) => ordinal(nth),
                     Nth::Last => "last".to_owned(),
                 };
-                let turns = turns(*every, "month");
-                write!(f, "{turns} on the {nth} {}", weekday_name(*weekday))?;
+                format!("{months} on the {nth} {}{of}", weekday_name(weekday))
             }
-            Pattern::LastDay => write!(f, "{} on the last day", turns(*every, "month"))?,
+            Pattern::LastDay => format!("{months} on the last day{of}"),
             Pattern::Yearly { month, day, leap } => {
-                let turns = turns(*every, "year");
-                write!(f, "{turns} on {day} {}", month_name(*month))?;
-                if (*month, *day) == (2, 29) {
-                    f.write_str(match leap {
-                        LeapDay::Feb28 => " (28 February in other years)",
-                        LeapDay::Mar1 => " (1 March in other years)",
-                        LeapDay::Skip => " (not in other years)",
-                    })?;
-                }
+                let otherwise = match leap {
+                    _ if (month, day) != (2, 29) => "",
+                    LeapDay::Feb28 => " (28 February in other years)",
+                    LeapDay::Mar1 => " (1 March in other years)",
+                    LeapDay::Skip => " (not in other years)",
+                };
+                format!("{} on {day} {}{otherwise}", turns(*every, "year"), month_name(month))
             }
         }
-        let seconds = if start.second() == 0 { "" } else { ":%S" };
-        let time = start.strftime(&format!("%H:%M{seconds}")).to_string();
-        write!(f, " at {time} {}", zone.iana_name().unwrap_or_default())?;
-        match end {
-            End::Never => {}
-            End::Count(1) => f.write_str(", one time")?,
-            End::Count(count) => write!(f, ", {count} times")?,
-            End::Until(last) => write!(f, " until {}", day(*last))?,
-        }
-        if !except.is_empty() {
-            let days: Vec<String> = except.iter().map(|date| day(*date)).collect();
-            write!(f, ", except {}", listed(&days))?;
-        }
-        Ok(())
     }
 }
 
-fn weekly(f: &mut fmt::Formatter<'_>, every: u32, days: Weekdays) -> fmt::Result {
+fn weekly(every: u32, days: Weekdays) -> String {
     let names: Vec<String> = days.iter().map(|day| weekday_name(day).to_owned()).collect();
     match (every, days) {
-        (1, Weekdays::ALL) => f.write_str("every day"),
-        (1, Weekdays::WORKING) => f.write_str("every weekday (Monday to Friday)"),
-        (1, _) => write!(f, "every {}", listed(&names)),
-        _ => write!(f, "{} on {}", turns(every, "week"), listed(&names)),
+        (1, Weekdays::ALL) => "every day".to_owned(),
+        (1, Weekdays::WORKING) => "every weekday (Monday to Friday)".to_owned(),
+        (1, _) => format!("every {}", listed(&names)),
+        _ => format!("{} on {}", turns(every, "week"), listed(&names)),
     }
+}
+
+/// `, except 24 December 2026 and 2 more`.
+fn excepted(dates: &BTreeSet<Date>) -> String {
+    let mut days: Vec<String> =
+        dates.iter().take(EXCEPTIONS_TOLD_MAX).map(|date| day(*date)).collect();
+    match dates.len().saturating_sub(EXCEPTIONS_TOLD_MAX) {
+        0 => {}
+        more => days.push(format!("{more} more")),
+    }
+    format!(", except {}", listed(&days))
 }
 
 /// `every month`, `every 2 months`.

@@ -4,7 +4,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-use super::Rule;
+use super::{End, Rule};
 
 /// One occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +44,20 @@ impl Rule {
         self.occurrences_from(self.parts().start.date()).next()
     }
 
+    /// The last of all, if it ends.
+    pub fn last(&self) -> Option<Occurrence> {
+        let ends = self.is_once() || self.parts().end != End::Never;
+        ends.then(|| self.last_until(Timestamp::MAX)).flatten()
+    }
+
+    /// Whether it has an occurrence at this time on the wall.
+    pub fn has(&self, civil: DateTime) -> bool {
+        let is_date = self.next_date(civil.date()) == Some(civil.date());
+        is_date
+            && civil.time() == self.parts().start.time()
+            && !self.parts().except.contains(&civil.date())
+    }
+
     /// The last occurrence at or before `until`.
     pub fn last_until(&self, until: Timestamp) -> Option<Occurrence> {
         let near = self.zone().to_datetime(until).date();
@@ -69,8 +83,7 @@ impl Rule {
         if from >= end {
             return 0;
         }
-        let excepted = self.parts().except.range(from..end);
-        let n_excepted = excepted.filter(|date| self.next_date(**date) == Some(**date)).count();
+        let n_excepted = self.parts().except.range(from..end).count();
         self.n_dates(from, end).saturating_sub(n_excepted as u64)
     }
 

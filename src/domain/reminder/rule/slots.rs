@@ -21,23 +21,23 @@ impl Rule {
         let never = || RuleError::Never("no month or year of it has such a day");
         let start = parts.start.date();
         let mut rule = Self { parts, first: 0, last: Date::MAX };
-        let (first, first_date) = rule.date_from(start).ok_or_else(never)?;
-        rule.first = first;
+        let (_, first) = rule.date_from(start).ok_or_else(never)?;
+        rule.parts.start = first.to_datetime(rule.parts.start.time());
+        rule.first = rule.slot_from(first);
         match rule.parts.end {
             End::Never => {}
             End::Count(count) => {
                 rule.last = rule.nth_date(u64::from(count) - 1).unwrap_or(Date::MAX);
             }
-            End::Until(last) if last < first_date => {
+            End::Until(last) if last < first => {
                 return Err(RuleError::Never("it ends before its first date"));
             }
             End::Until(last) => rule.last = last,
         }
-        let mut date = Some(first_date);
-        while let Some(excepted) = date.filter(|date| rule.parts.except.contains(date)) {
-            date = excepted.tomorrow().ok().and_then(|next| rule.next_date(next));
-        }
-        match date {
+        let mut except = std::mem::take(&mut rule.parts.except);
+        except.retain(|date| rule.next_date(*date) == Some(*date));
+        rule.parts.except = except;
+        match rule.first() {
             Some(_) => Ok(rule),
             None => Err(RuleError::Never("all its dates are excepted")),
         }
