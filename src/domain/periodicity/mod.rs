@@ -90,7 +90,7 @@ pub fn habit(events: &[Event], zone: &TimeZone, now: Timestamp, all_day_at: Time
         .or_else(|| weekly(&seen, now, 2))
         .or_else(|| daily(&seen, now))
         .or_else(|| months::monthly(&seen, now))?;
-    found.told(&seen, zone, now, all_day_at)
+    found.told(zone, now, all_day_at)
 }
 
 /// Which events did not come in one import, by the times at which they were stored.
@@ -141,13 +141,7 @@ struct Found {
 
 impl Found {
     /// It with its time and its next day.
-    fn told(
-        self,
-        seen: &[Seen],
-        zone: &TimeZone,
-        now: DateTime,
-        all_day_at: Time,
-    ) -> Option<Habit> {
+    fn told(self, zone: &TimeZone, now: DateTime, all_day_at: Time) -> Option<Habit> {
         let seconds: Vec<i64> = self
             .hits
             .iter()
@@ -173,7 +167,6 @@ impl Found {
         .ok()?;
         let mut evidence: Vec<usize> = self.hits.iter().map(|hit| hit.at).collect();
         evidence.sort_unstable();
-        debug_assert!(evidence.len() <= seen.len(), "evidence is some of the events");
         Some(Habit {
             rule,
             has_time,
