@@ -1,6 +1,6 @@
 //! The tables: a phrase a line, and the times that are right, or rightly none.
 
-use jiff::{Span, ZonedDateTime};
+use jiff::ZonedDateTime;
 
 use super::super::{ARM_MIN, Found, Moment, PROPOSE_MIN, Precision, When};
 use super::{found, moment};
@@ -106,9 +106,12 @@ fn rule_shown(rule: &Rule, precision: Precision, now: &ZonedDateTime) -> String 
         Pattern::Yearly { month, day, .. } => ("yearly", format!(" {month}-{day}")),
     };
     let every = if parts.every > 1 { format!("{}-", parts.every) } else { String::new() };
-    let tomorrow = now.date().checked_add(Span::new().days(1)).unwrap();
-    let is_later = parts.every > 1 || parts.start.date() > tomorrow;
-    let from = if is_later { format!(" from {}", parts.start.date()) } else { String::new() };
+    // What the same rule that starts now has first.
+    let at_once = now.date().to_datetime(parts.start.time());
+    let at_once = Rule::every(at_once, parts.zone.clone(), parts.pattern).unwrap();
+    let next = |rule: &Rule| rule.next_after(now.timestamp()).unwrap().civil.date();
+    let is_later = parts.every > 1 || next(rule) != next(&at_once);
+    let from = if is_later { format!(" from {}", next(rule)) } else { String::new() };
     let until = match parts.end {
         End::Until(day) => format!(" until {day}"),
         End::Never | End::Count(_) => String::new(),
