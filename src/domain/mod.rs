@@ -27,12 +27,14 @@ pub mod redaction;
 pub mod text;
 pub mod when;
 
+pub mod archive;
 pub mod backup;
 pub mod budget;
 pub mod decay;
 pub mod excerpt;
 pub mod measure;
 pub mod ranking;
+pub mod retention;
 pub mod schedule;
 pub mod scoring;
 

@@ -85,6 +85,10 @@ impl Service {
             }
         };
         let strength = self.reinforce(&memory, how, 0, now);
+        let memory = match how {
+            Use::Useful => self.used(memory, &caller.actor, now).await,
+            Use::Read | Use::Useless => memory,
+        };
         Ok((memory, strength))
     }
 

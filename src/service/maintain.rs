@@ -64,6 +64,10 @@ impl Service {
         } else {
             self.store.attach_vectors(ready, self.clock.now()).await?
         };
+        if n_embedded > 0 {
+            // Some may have waited for their vectors to be compared with others.
+            self.uncompared.wake();
+        }
         if !has_more {
             self.settle(&open).await?;
         }

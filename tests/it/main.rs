@@ -50,6 +50,7 @@ mod socket;
 mod supervised;
 mod tidy;
 mod transfer;
+mod truth;
 mod unconnected;
 mod units;
 mod watch;

@@ -199,7 +199,9 @@ impl Facts {
                     | "needs"
             ) || after
                 .starts_with(['是', '有', '在', '已', '被', '会', '喜', '用', '负', '住', '跑']);
-            is_told_of && group != Group::When || is_first && !after.trim().is_empty()
+            is_told_of && group != Group::When
+                || is_first && !after.trim().is_empty()
+                || is_label(&found.value, before)
         })
     }
 
@@ -217,6 +219,23 @@ impl Facts {
                 && candidates.iter().any(|candidate| clause.covered_by(candidate) >= 0.6)
         })
     }
+}
+
+/// Words after which a number says how many or which, instead of being part of a name ("round 3").
+const BEFORE_NUMBERS: &str = "is are was were be been has have had to at by for from over under above \
+    below about around than only exactly port costs cost takes take needs need holds hold uses use \
+    allows contains counts equals lasts and or";
+
+/// Whether a number tells one thing from others like it: the third draft, round 3, 第3号.
+fn is_label(value: &Value, before: &str) -> bool {
+    if before.ends_with('第') || matches!(value, Value::Ordinal(_)) {
+        return true;
+    }
+    let word = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next();
+    let word = word.unwrap_or_default().to_lowercase();
+    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_name = is_word && !BEFORE_NUMBERS.split_ascii_whitespace().any(|known| known == word);
+    is_name && matches!(value, Value::Number { .. })
 }
 
 /// A clause with the words of its statement that count, its sign turned by every opposite in it.

@@ -82,7 +82,7 @@ pub fn judge(
     if pair.is_same(is_near) {
         return Verdict::Same;
     }
-    let cue = pair.new_facts.cue;
+    let cue = pair.cue();
     match pair.contradiction() {
         Contradiction::None => Verdict::Unrelated,
         Contradiction::Partial if cue == Cue::None => Verdict::Unclear,
@@ -110,6 +110,13 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
+    /// How plainly the new one says that it replaces the old: one that has the same cue does not say
+    /// so of it, the cue belongs to what both of them say.
+    fn cue(&self) -> Cue {
+        let cue = self.new_facts.cue;
+        if cue == self.old_facts.cue { Cue::None } else { cue }
+    }
+
     /// Whether the new one only says again what the old one says.
     fn is_same(&self, is_near: bool) -> bool {
         let (old, new) = (&self.old_facts, &self.new_facts);
@@ -190,7 +197,7 @@ impl Pair<'_> {
         let [group] = differing.as_slice() else {
             // Several values at once: only if the new one says that it changes them.
             return differing.len() == 2
-                && new.cue == Cue::Strong
+                && self.cue() == Cue::Strong
                 && self.shares_most()
                 && !differing.contains(&Group::Name)
                 && !differing.contains(&Group::Identifier);
@@ -201,7 +208,7 @@ impl Pair<'_> {
             return false;
         }
         let is_named = matches!(group, Group::Name | Group::Identifier);
-        match (is_named, new.cue >= Cue::Weak) {
+        match (is_named, self.cue() >= Cue::Weak) {
             (true, is_told) => is_told && self.shares_most(),
             (false, true) => self.is_one_subject() && self.shares_most(),
             (false, false) => self.is_one_subject() && shares_all,
@@ -228,7 +235,7 @@ impl Pair<'_> {
         let (old, new) = (&self.old_facts, &self.new_facts);
         let is_other = old.words.difference(&new.words).count() > 0
             && new.words.difference(&old.words).count() > 0;
-        new.cue == Cue::Strong
+        self.cue() == Cue::Strong
             && is_other
             && self.shares_most_of_both()
             && old.differing(new).is_empty()
