@@ -8,7 +8,7 @@
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -18,7 +18,7 @@ use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-use crate::domain::limits::{DIAL_WAIT_MIN, START_WAIT, SYSTEMCTL_WAIT};
+use crate::domain::limits::{DIAL_WAIT_MIN, LAST_WORDS_BYTES_MAX, START_WAIT, SYSTEMCTL_WAIT};
 
 /// How to start the daemon. All paths absolute: it is started in `/`.
 #[derive(Clone, Debug)]
@@ -58,8 +58,8 @@ pub(super) enum StartError {
     )]
     Unit { unit: String, status: String },
     /// The daemon ended at once.
-    #[error("the daemon ended at once ({status}); see {log}")]
-    Exited { status: ExitStatus, log: PathBuf },
+    #[error("the daemon ended at once ({status}), its last words: {last_words} (see {log})")]
+    Exited { status: ExitStatus, last_words: String, log: PathBuf },
     /// The daemon runs but does not answer.
     #[error("the daemon was started but did not open its socket in {} s", START_WAIT.as_secs())]
     Silent,
@@ -122,7 +122,11 @@ async fn start_locked(settings: &StartSettings, socket: &Path) -> Result<Started
     tokio::select! {
         () = until_listening(socket) => Ok(Started::Now),
         status = daemon.wait() => Err(match status {
-            Ok(status) => StartError::Exited { status, log: settings.log.clone() },
+            Ok(status) => {
+                let log = settings.log.clone();
+                let last_words = last_line(&log).unwrap_or_else(|_| "nothing".to_owned());
+                StartError::Exited { status, last_words, log }
+            }
             Err(source) => StartError::Run { program: settings.program.clone(), source },
         }),
         () = sleep(START_WAIT) => Err(StartError::Silent),
@@ -145,6 +149,18 @@ async fn systemctl(unit: &UnitSettings, verb: &str, wait: Duration) -> io::Resul
 /// Heaps of the C library, as in the systemd units: it would make one for nearly every thread and
 /// keep what each once held.
 const MALLOC_ARENAS: &str = "2";
+
+/// The last line of a log, of which at most [`LAST_WORDS_BYTES_MAX`] are read.
+fn last_line(log: &Path) -> io::Result<String> {
+    let mut file = File::open(log)?;
+    let start = file.metadata()?.len().saturating_sub(LAST_WORDS_BYTES_MAX);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(LAST_WORDS_BYTES_MAX).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+    Ok(last.unwrap_or("nothing").to_owned())
+}
 
 fn spawn(settings: &StartSettings) -> Result<Child, StartError> {
     let file_error = |source| StartError::File { path: settings.log.clone(), source };

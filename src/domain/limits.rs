@@ -157,6 +157,8 @@ pub const START_GRACE: Duration = Duration::from_secs(1);
 pub const START_RETRY: Duration = Duration::from_secs(5);
 /// Time for a started daemon to open its socket.
 pub const START_WAIT: Duration = Duration::from_secs(10);
+/// Bytes at the end of a log in which the last words of a daemon that did not start are looked for.
+pub const LAST_WORDS_BYTES_MAX: u64 = 8_192;
 /// Time for `systemctl` to say whether the unit exists.
 pub const SYSTEMCTL_WAIT: Duration = Duration::from_secs(3);
 /// Calls running at a time on all connections; more wait (a setting; this is its default).

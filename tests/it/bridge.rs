@@ -278,6 +278,21 @@ async fn a_lost_daemon_is_started_again_by_a_bridge_that_may() {
 }
 
 #[tokio::test]
+async fn an_agent_is_told_why_the_daemon_does_not_start() {
+    let home = Home::new();
+    fs::create_dir(home.state()).unwrap();
+    fs::write(home.state().join("recalld.redb"), "no store at all").unwrap();
+    let mut bridge = Bridge::start(home.command(&["connect", "--agent", "keeper"]));
+    Era::Legacy.greet(&mut bridge).await;
+    let call = json!({ "query": "anything" });
+    let refused = Era::Legacy.call(&mut bridge, "memory_search", call).await.to_string();
+    for said in ["recalld restore", "damaged", "daemon.log"] {
+        assert!(refused.contains(said), "{said}: {refused}");
+    }
+    assert!(bridge.close().await.success());
+}
+
+#[tokio::test]
 async fn the_end_of_input_ends_a_bridge_with_success_and_nothing_in_flight_is_lost() {
     let home = Home::new();
     for era in ERAS {
