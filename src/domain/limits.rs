@@ -64,7 +64,7 @@ pub const QUERY_TERMS_MAX: usize = 256;
 /// Archived memories that a search finds by their words.
 pub const ARCHIVED_CANDIDATES_MAX: usize = 50;
 /// Memories that a new one is compared with, the nearest of as many found by words and by meaning.
-pub const COMPARED_MAX: usize = 12;
+pub const COMPARED_MAX: usize = 8;
 /// Terms of a new memory by which others are found that it is compared with.
 pub const COMPARED_TERMS_MAX: usize = 48;
 /// Memories of one call that are compared before its answer; of more, all are compared after it.

@@ -200,7 +200,7 @@ fn enter(memory: &mut NewMemory, bearing: &mut Bearing) -> Vec<Memory> {
 }
 
 /// The changes that replace memories by another.
-fn replacing(old: &[Memory], by: MemoryId, event_time: Timestamp) -> Vec<Change> {
+pub(super) fn replacing(old: &[Memory], by: MemoryId, event_time: Timestamp) -> Vec<Change> {
     old.iter()
         .map(|old| Change {
             id: old.id,
@@ -215,6 +215,6 @@ fn replacing(old: &[Memory], by: MemoryId, event_time: Timestamp) -> Vec<Change>
         .collect()
 }
 
-fn change_set(changes: Vec<Change>, actor: Actor, at: Timestamp) -> ChangeSet {
+pub(super) fn change_set(changes: Vec<Change>, actor: Actor, at: Timestamp) -> ChangeSet {
     ChangeSet { run: None, new: Vec::new(), changes, marks: Vec::new(), actor, at }
 }
