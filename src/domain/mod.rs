@@ -35,6 +35,7 @@ pub mod excerpt;
 pub mod measure;
 pub mod ranking;
 pub mod retention;
+pub mod reminder;
 pub mod schedule;
 pub mod scoring;
 

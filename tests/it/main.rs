@@ -43,6 +43,7 @@ mod recall;
 mod reembed;
 mod reload;
 mod rough;
+mod rules;
 mod scenarios;
 mod sdk;
 mod secrets;
