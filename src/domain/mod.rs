@@ -34,8 +34,8 @@ pub mod decay;
 pub mod excerpt;
 pub mod measure;
 pub mod ranking;
-pub mod retention;
 pub mod reminder;
+pub mod retention;
 pub mod schedule;
 pub mod scoring;
 

@@ -33,7 +33,7 @@ pub(super) struct Bearing {
     /// Memories that it replaces, the nearest first.
     pub(super) corrects: Vec<Memory>,
     /// Memories that say otherwise, without it being clear which is right.
-    pub(super) unclear: Vec<MemoryId>,
+    pub(super) unclear: Vec<Memory>,
     /// Whether both arms were asked: else there may be more.
     pub(super) is_whole: bool,
 }
@@ -114,7 +114,7 @@ impl Service {
                 Verdict::Correction if !is_protected(&old) && !newcomer.is_elsewhere(&old) => {
                     bearing.corrects.push(old);
                 }
-                Verdict::Correction | Verdict::Unclear => bearing.unclear.push(old.id),
+                Verdict::Correction | Verdict::Unclear => bearing.unclear.push(old),
                 Verdict::Unrelated => {}
             }
         }

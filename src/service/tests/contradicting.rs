@@ -212,6 +212,20 @@ async fn what_could_not_wait_is_compared_when_its_vectors_come() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_later_one_corrects_whichever_vector_comes_first() {
+    let fixture = Fixture::new().await;
+    fixture.model.set(Mood::Slow);
+    let old = fixture.store("I am vegetarian").await;
+    let kept = next_day(&fixture, draft("I eat meat again")).await;
+    fixture.model.set(Mood::Well);
+    fixture.embed_backlog().await;
+    // The older one comes first, and sees the newer one.
+    compare_late(&fixture).await;
+    assert_replaced(&fixture, old, kept.id).await;
+    assert_eq!(fixture.memory(kept.id).await.contradicts, []);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_stored_in_one_call_is_compared_after_it() {
     let fixture = Fixture::new().await;
     let drafts = vec![
