@@ -24,6 +24,8 @@ use crate::service::maintain::BacklogError;
 const GUARD_EVERY: Duration = Duration::from_secs(1);
 /// Time between two looks for memories without vectors when nobody reports one.
 const BACKLOG_EVERY: Duration = Duration::from_mins(1);
+/// Pause between two steps of comparing many memories.
+const COMPARE_PAUSE: Duration = Duration::from_millis(500);
 /// Wait after the model or the store refused a batch.
 const BACKLOG_RETRY: Duration = Duration::from_secs(5);
 /// Time between two looks for what must be erased or trimmed.
@@ -84,6 +86,13 @@ pub(super) fn start(
         tokio::select! {
             () = token.cancelled() => {}
             () = guard(&guarded) => {}
+        }
+    });
+    let (comparing, token) = (Arc::clone(engine), stop.clone());
+    tasks.spawn(async move {
+        tokio::select! {
+            () = token.cancelled() => {}
+            () = keep_comparing(&comparing) => {}
         }
     });
     let (backing_up, token) = (Arc::clone(engine), stop.clone());
@@ -181,6 +190,36 @@ async fn keep_meaning(engine: &Engine, tried: &Notify) {
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(MODEL_RETRY_MAX);
+    }
+}
+
+/// Compares memories with others whose store could not wait for it.
+async fn keep_comparing(engine: &Engine) {
+    loop {
+        // Either it is time, or there is something to compare; both lead to a look.
+        let grew = tokio::time::timeout(BACKLOG_EVERY, engine.service.uncompared_grew()).await;
+        tracing::trace!(grew = grew.is_ok(), "look for memories to compare");
+        if engine.store().trouble().is_some() {
+            continue;
+        }
+        let mut place = None;
+        loop {
+            match engine.service.compare_late(place).await {
+                Ok((n_items, last)) => {
+                    tracing::debug!(n_items, "memories linked late");
+                    place = last;
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "memories wait to be compared");
+                    place = None;
+                }
+            }
+            if place.is_none() {
+                break;
+            }
+            // Searches and stores come first.
+            tokio::time::sleep(COMPARE_PAUSE).await;
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use crate::ports::{
     Store, Summarizer,
 };
 use crate::service::backup::BackupPolicy;
+use crate::service::contradict::ContradictionSettings;
 use crate::service::meaning::OpenSpaceError;
 use crate::service::{Ports, Service, Settings};
 use crate::store::{OpenError, RedbBackups, RedbStore, StoreSettings, newest_backup};
@@ -220,6 +221,12 @@ pub(super) fn service_settings(config: &Config) -> Settings {
         recall_tokens_max: config.recall.max_tokens,
         ranking: config.recall.ranking.clone(),
         decay: config.decay.clone(),
+        archive: config.archive,
+        retention: config.retention.clone(),
+        contradiction: ContradictionSettings {
+            is_automatic: config.contradiction.is_automatic,
+            policy: config.contradiction.policy,
+        },
         agent_grace: config.forget.agent_grace,
         erase_within: config.forget.erase_within,
         grouping: config.consolidate.grouping,

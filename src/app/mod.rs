@@ -87,6 +87,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Update(_)
         | Command::Forget(_)
         | Command::Unforget { .. }
+        | Command::Unarchive { .. }
         | Command::Backup { .. }
         | Command::Export { .. }
         | Command::Import { .. }

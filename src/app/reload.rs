@@ -30,6 +30,9 @@ const LIVE: &[&str] = &[
     "embed.store_wait_ms",
     "recall.",
     "decay.",
+    "contradiction.",
+    "archive.",
+    "retention.",
     "consolidate.eps",
     "consolidate.min_points",
     "consolidate.size_min",
@@ -217,6 +220,9 @@ fn in_force(old: &Config, new: &Config) -> Config {
     config.embed.store_wait = new.embed.store_wait;
     config.recall = new.recall.clone();
     config.decay = new.decay.clone();
+    config.contradiction = new.contradiction;
+    config.archive = new.archive;
+    config.retention.clone_from(&new.retention);
     config.forget = new.forget.clone();
     config.backup = BackupConfig { dir: old.backup.dir.clone(), ..new.backup.clone() };
     config.consolidate.grouping = new.consolidate.grouping;

@@ -87,6 +87,12 @@ pub enum Command {
         /// The whole id
         id: String,
     },
+    /// Make archived memories current again, by id or handle
+    Unarchive {
+        /// Ids or handles
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+    },
     /// Back up the store while the daemon runs
     Backup {
         /// A new file [default: a name with the time, in the directory of the backups]
@@ -232,6 +238,9 @@ pub struct RecallArguments {
     /// At most this many
     #[arg(long, short)]
     pub limit: Option<u32>,
+    /// What was true then instead of now (ISO 8601; a date is its end)
+    #[arg(long, value_name = "TIME")]
+    pub as_of: Option<String>,
     /// Archived memories too
     #[arg(long)]
     pub archived: bool,
@@ -289,6 +298,9 @@ pub struct UpdateArguments {
     /// Until when it is true (ISO 8601)
     #[arg(long, value_name = "TIME", value_parser = filled)]
     pub valid_to: Option<String>,
+    /// `active` makes a superseded, invalidated or archived memory current again
+    #[arg(long, value_name = "STATUS")]
+    pub status: Option<String>,
 }
 
 /// `forget`

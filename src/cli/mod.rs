@@ -100,7 +100,8 @@ async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
         Command::History { id } => ("memory_history", requests::by_id(id), show::history),
         Command::List(what) => ("memory_list", requests::list(what), show::listed),
         Command::Update(what) => ("memory_update", requests::update(what)?, show::updated),
-        Command::Unforget { id } => ("memory_restore", requests::by_id(id), show::restored),
+        Command::Unforget { id } => ("memory_unforget", requests::by_id(id), show::restored),
+        Command::Unarchive { ids } => ("memory_restore", requests::ids(ids), show::restored),
         Command::Export { file } => {
             return transfer::export(door, file.as_deref(), json).await;
         }

@@ -50,6 +50,7 @@ pub(super) fn recall(what: &RecallArguments) -> ToolArguments {
     request.extend(fields([
         ("query", json!(what.query.join(" "))),
         ("limit", json!(what.limit)),
+        ("as_of", json!(what.as_of)),
         ("include_archived", json!(what.archived)),
         ("include_superseded", json!(what.superseded)),
     ]));
@@ -78,6 +79,7 @@ pub(super) fn update(what: &UpdateArguments) -> Result<ToolArguments, CliError> 
         ("pinned", json!(what.pinned)),
         ("occurred_at", json!(what.occurred_at)),
         ("valid_to", json!(what.valid_to)),
+        ("status", json!(what.status)),
     ]);
     if request.is_empty() {
         return Err(CliError::Usage("say what to change, for example `--content TEXT`".to_owned()));
@@ -103,6 +105,11 @@ pub(super) fn forget(what: &ForgetArguments) -> Result<ToolArguments, CliError> 
 /// `unforget`, `history`
 pub(super) fn by_id(id: &str) -> ToolArguments {
     fields([("id", json!(id))])
+}
+
+/// `unarchive`
+pub(super) fn ids(ids: &[String]) -> ToolArguments {
+    fields([("ids", list_of(ids))])
 }
 
 /// `backup`; the daemon writes the file, so its path is made whole here.

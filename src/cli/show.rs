@@ -73,6 +73,12 @@ pub(super) fn stored(answer: &Value, json: bool) {
                 line.push_str(&format!(", {words}: {}", what.join(", ")));
             }
         }
+        for name in ["reinforced", "superseded", "contradicts"] {
+            let ids: Vec<String> = items(memory, name).iter().map(text).collect();
+            if !ids.is_empty() {
+                line.push_str(&format!(", {name} {}", ids.join(", ")));
+            }
+        }
         if memory["supersedes"].is_string() {
             let id = text(&memory["supersedes"]);
             line.push_str(&format!(", supersedes {id}, the latest successor of the one named"));
@@ -96,7 +102,13 @@ pub(super) fn found(answer: &Value, json: bool) {
     } else {
         let mut rows = table(&["handle", "score", "memory", "when", "why"]);
         for hit in hits {
-            let reasons: Vec<String> = items(hit, "reasons").iter().map(text).collect();
+            let mut reasons: Vec<String> = items(hit, "reasons").iter().map(text).collect();
+            if hit["status"].is_string() {
+                reasons.push(text(&hit["status"]));
+            }
+            for other in items(hit, "contradicting") {
+                reasons.push(format!("contradicted: {}", cell(&other["content"])));
+            }
             rows.add_row([
                 text(&hit["handle"]),
                 text(&hit["score"]),
@@ -254,7 +266,7 @@ pub(super) fn backed_up(answer: &Value, json: bool) {
     remarks(answer);
 }
 
-/// `unforget`
+/// `unforget` and `unarchive`
 pub(super) fn restored(answer: &Value, json: bool) {
     if as_json(answer, json) {
         return;

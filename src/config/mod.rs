@@ -18,6 +18,7 @@ mod endpoint;
 mod entries;
 mod jobs;
 mod llm;
+mod retention;
 mod settings;
 
 mod paths;
@@ -41,6 +42,6 @@ pub use load::{Loaded, Source, Sources};
 pub use paths::{Chosen, Environment, config_file, server_socket, socket_candidates, state_dir};
 pub use problem::{Fault, Origin, Place, Problem, Problems};
 pub use settings::{
-    BackupConfig, Config, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig, LogConfig, McpConfig,
-    RecallConfig, ServerConfig, StoreConfig,
+    BackupConfig, Config, ContradictionConfig, EmbedConfig, EmbedModel, ForgetConfig, IndexConfig,
+    LogConfig, McpConfig, RecallConfig, ServerConfig, StoreConfig,
 };

@@ -170,7 +170,7 @@ fn shorten(text: &(impl Display + ?Sized)) -> String {
 }
 
 /// A whole number that is not negative, in any base.
-fn integer(value: &DeValue<'_>) -> Option<u64> {
+pub(super) fn integer(value: &DeValue<'_>) -> Option<u64> {
     let digits: &DeInteger<'_> = value.as_integer()?;
     u64::from_str_radix(digits.as_str(), digits.radix()).ok()
 }

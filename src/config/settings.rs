@@ -14,6 +14,9 @@ use super::jobs::{self, JobsConfig};
 use super::llm::{self, LlmConfig};
 use super::problem::Problem;
 use super::reader::Reader;
+use super::retention;
+use crate::domain::archive::ArchivePolicy;
+use crate::domain::contradiction;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::embedding::is_model_name;
 use crate::domain::identity::{Access, AgentName};
@@ -21,6 +24,7 @@ use crate::domain::limits::SEARCH_LIMIT_MAX;
 use crate::domain::memory::Kind;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::retention::RetentionRule;
 
 /// Everything that can be set. What a key means, its unit and its range stand in
 /// `config.toml.example` ([`super::DEFAULTS`]).
@@ -38,6 +42,12 @@ pub struct Config {
     pub recall: RecallConfig,
     /// `[decay]`
     pub decay: DecayPolicy,
+    /// `[contradiction]`
+    pub contradiction: ContradictionConfig,
+    /// `[archive]`
+    pub archive: ArchivePolicy,
+    /// `[retention]`
+    pub retention: Vec<RetentionRule>,
     /// `[consolidate]`
     pub consolidate: ConsolidateConfig,
     /// `[forget]`
@@ -122,6 +132,15 @@ pub struct RecallConfig {
     pub deadline: Duration,
     /// Weights of the ranking.
     pub ranking: RankingPolicy,
+}
+
+/// Comparing new memories with old ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContradictionConfig {
+    /// Whether that is done at all.
+    pub is_automatic: bool,
+    /// How near memories must be.
+    pub policy: contradiction::Policy,
 }
 
 /// Forgetting.
@@ -219,6 +238,18 @@ impl Config {
             },
             recall: recall(reader),
             decay: decay(reader),
+            contradiction: ContradictionConfig {
+                is_automatic: reader.flag("contradiction.automatic"),
+                policy: contradiction::Policy {
+                    related_min: reader.number("contradiction.related_min", &(0.0..=1.0)),
+                    same_min: reader.number("contradiction.same_min", &(0.0..=1.0)),
+                },
+            },
+            archive: ArchivePolicy {
+                strength_below: reader.number("archive.strength_below", &(0.0..=1.0)),
+                unused_days: reader.number("archive.unused_days", &(1.0..=36_500.0)),
+            },
+            retention: retention::read(reader),
             consolidate: consolidate::read(reader),
             forget: forget(reader),
             backup: BackupConfig {

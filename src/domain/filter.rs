@@ -43,6 +43,26 @@ pub struct Filter {
     pub importance_min: Option<f64>,
     /// Now, to leave out active memories whose validity has ended; `None`: they count as active.
     pub valid_at: Option<Timestamp>,
+    /// A moment, to see what was true then, whatever came after: see [`is_true_at`].
+    pub as_of: Option<Timestamp>,
+}
+
+/// Whether an active memory whose validity ends at `valid_to` is valid at `now`; the others are what
+/// their status says.
+pub fn is_valid_at(status: Status, valid_to: Option<Timestamp>, now: Timestamp) -> bool {
+    status != Status::Active || valid_to.is_none_or(|end| now < end)
+}
+
+/// Whether a memory of what was so or happened at `event_time` was true at `moment`: since then, and
+/// not yet replaced or ended. One that was replaced or ended at an unknown time never counts.
+pub fn is_true_at(
+    event_time: Timestamp,
+    status: Status,
+    valid_to: Option<Timestamp>,
+    moment: Timestamp,
+) -> bool {
+    let is_past = matches!(status, Status::Superseded | Status::Invalidated);
+    event_time <= moment && valid_to.map_or(!is_past, |end| moment < end)
 }
 
 impl Filter {
@@ -65,8 +85,38 @@ impl Filter {
             && self.after.is_none_or(|after| event_time >= after)
             && self.before.is_none_or(|before| event_time < before)
             && self.importance_min.is_none_or(|least| memory.importance >= least)
-            && self.valid_at.is_none_or(|now| {
-                memory.status != Status::Active || memory.valid_to.is_none_or(|end| now < end)
-            })
+            && self.valid_at.is_none_or(|now| is_valid_at(memory.status, memory.valid_to, now))
+            && self
+                .as_of
+                .is_none_or(|moment| is_true_at(event_time, memory.status, memory.valid_to, moment))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day(text: &str) -> Timestamp {
+        format!("2026-{text}T00:00:00Z").parse().unwrap()
+    }
+
+    #[test]
+    fn what_was_true_at_a_moment_is_told_by_its_time_and_its_end() {
+        use Status::{Active, Archived, Invalidated, Superseded};
+        for (status, valid_to, moment, expected) in [
+            (Active, None, "01-09", false),
+            (Active, None, "01-10", true),
+            (Active, None, "09-01", true),
+            (Active, Some("06-01"), "05-31", true),
+            (Active, Some("06-01"), "06-01", false),
+            (Superseded, Some("06-01"), "03-01", true),
+            (Superseded, Some("06-01"), "06-01", false),
+            (Superseded, None, "03-01", false),
+            (Invalidated, Some("06-01"), "03-01", true),
+            (Archived, None, "03-01", true),
+        ] {
+            let found = is_true_at(day("01-10"), status, valid_to.map(day), day(moment));
+            assert_eq!(found, expected, "{status} {valid_to:?} at {moment}");
+        }
     }
 }

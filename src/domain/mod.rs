@@ -27,6 +27,7 @@ pub mod redaction;
 pub mod text;
 pub mod when;
 
+pub mod archive;
 pub mod backup;
 pub mod budget;
 pub mod decay;
@@ -35,6 +36,7 @@ pub mod measure;
 pub mod periodicity;
 pub mod ranking;
 pub mod reminder;
+pub mod retention;
 pub mod scanner;
 pub mod schedule;
 pub mod scoring;

@@ -2,7 +2,7 @@
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ZonedDateTime};
+use jiff::{SignedDuration, Timestamp, ZonedDateTime};
 
 /// Text that is not a time.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +35,24 @@ pub fn parse(text: &str, zone: &TimeZone) -> Result<Timestamp, InvalidTime> {
         .ok_or_else(|| InvalidTime(text.chars().take(64).collect()))
 }
 
+/// Reads a moment up to which something counts: a bare date is the last microsecond of that day,
+/// everything else as in [`parse`].
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_end(text: &str, zone: &TimeZone) -> Result<Timestamp, InvalidTime> {
+    let is_date = !text.trim().contains([':', 'T', 't']);
+    let next_day = text.trim().parse::<Date>().and_then(Date::tomorrow);
+    match next_day {
+        Ok(next_day) if is_date => {
+            let end = zone.to_timestamp(next_day.to_datetime(jiff::civil::Time::midnight()));
+            end.and_then(|end| end.checked_sub(SignedDuration::from_micros(1)))
+                .map_err(|_| InvalidTime(text.chars().take(64).collect()))
+        }
+        _ => parse(text, zone),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +70,20 @@ mod tests {
         ] {
             assert_eq!(parse(text, &shanghai).unwrap(), expected.parse().unwrap(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_date_ends_with_its_day() {
+        let shanghai = TimeZone::get("Asia/Shanghai").unwrap();
+        for (text, expected) in [
+            ("2024-05-08", "2024-05-08T15:59:59.999999Z"),
+            ("2024-05-08T13:56", "2024-05-08T05:56:00Z"),
+            ("2024-05-08T13:56:00Z", "2024-05-08T13:56:00Z"),
+        ] {
+            let found = parse_end(text, &shanghai).unwrap();
+            assert_eq!(found, expected.parse().unwrap(), "{text}");
+        }
+        assert!(parse_end("May", &shanghai).is_err());
     }
 
     #[test]

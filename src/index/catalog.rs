@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::embedding::ScriptShares;
-use crate::domain::filter::{Filter, TagMatch};
+use crate::domain::filter::{Filter, TagMatch, is_true_at, is_valid_at};
 use crate::domain::id::MemoryId;
 use crate::domain::memory::{Kind, Memory, Status};
 use crate::domain::namespace::Namespace;
@@ -32,6 +32,7 @@ pub(crate) struct Entry {
     kind: Kind,
     status: Status,
     event_time: jiff::Timestamp,
+    valid_to: Option<jiff::Timestamp>,
     importance: f64,
     scripts: ScriptShares,
     session: Option<u64>,
@@ -49,6 +50,7 @@ pub(crate) struct Catalog {
     namespaces: Vec<Namespace>,
     namespace_slots: HashMap<Namespace, NamespaceSlot>,
     counts: Vec<u64>,
+    n_archived: u64,
 }
 
 impl Catalog {
@@ -58,10 +60,11 @@ impl Catalog {
         let entry = Entry::of(memory, namespace);
         if let Some(slot) = self.by_id.get(&memory.id).copied() {
             if let Some(place) = self.entries.get_mut(slot as usize) {
+                let is_archived = !entry.is_hot();
                 if let Some(old) = place.replace(entry) {
-                    self.count(old.namespace, false);
+                    self.count(old.namespace, !old.is_hot(), false);
                 }
-                self.count(namespace, true);
+                self.count(namespace, is_archived, true);
             }
             return slot;
         }
@@ -69,11 +72,12 @@ impl Catalog {
             self.entries.push(None);
             Slot::try_from(self.entries.len() - 1).unwrap_or(Slot::MAX)
         });
+        let is_archived = !entry.is_hot();
         if let Some(place) = self.entries.get_mut(slot as usize) {
             *place = Some(entry);
         }
         self.by_id.insert(memory.id, slot);
-        self.count(namespace, true);
+        self.count(namespace, is_archived, true);
         slot
     }
 
@@ -82,7 +86,7 @@ impl Catalog {
         let slot = self.by_id.remove(&id)?;
         let entry = self.entries.get_mut(slot as usize)?.take()?;
         self.free.push(slot);
-        self.count(entry.namespace, false);
+        self.count(entry.namespace, !entry.is_hot(), false);
         Some((slot, entry))
     }
 
@@ -131,6 +135,12 @@ impl Catalog {
         self.by_id.len() as u64
     }
 
+    /// Whether no memory can pass `filter`, as far as that is known without looking at any: nothing
+    /// is archived.
+    pub(crate) fn is_hopeless(&self, filter: &Filter) -> bool {
+        filter.statuses == [Status::Archived] && self.n_archived == 0
+    }
+
     /// Memories in a namespace.
     pub(crate) fn n_in(&self, namespace: NamespaceSlot) -> u64 {
         self.counts.get(namespace as usize).copied().unwrap_or(0)
@@ -172,6 +182,8 @@ impl Catalog {
             after: filter.after,
             before: filter.before,
             importance_min: filter.importance_min,
+            valid_at: filter.valid_at,
+            as_of: filter.as_of,
         }
     }
 
@@ -187,8 +199,9 @@ impl Catalog {
         slot
     }
 
-    fn count(&mut self, namespace: NamespaceSlot, up: bool) {
-        if let Some(count) = self.counts.get_mut(namespace as usize) {
+    fn count(&mut self, namespace: NamespaceSlot, is_archived: bool, up: bool) {
+        let archived = is_archived.then_some(&mut self.n_archived);
+        for count in self.counts.get_mut(namespace as usize).into_iter().chain(archived) {
             *count = if up { *count + 1 } else { count.saturating_sub(1) };
         }
     }
@@ -208,6 +221,7 @@ impl Entry {
             kind: memory.kind,
             status: memory.status,
             event_time: memory.event_time(),
+            valid_to: memory.valid_to,
             importance: memory.importance,
             scripts: ScriptShares::of(&memory.content),
             session: memory.session.as_ref().map(hash_of),
@@ -233,6 +247,8 @@ pub(crate) struct CompiledFilter {
     after: Option<jiff::Timestamp>,
     before: Option<jiff::Timestamp>,
     importance_min: Option<f64>,
+    valid_at: Option<jiff::Timestamp>,
+    as_of: Option<jiff::Timestamp>,
 }
 
 impl CompiledFilter {
@@ -253,6 +269,10 @@ impl CompiledFilter {
             && self.after.is_none_or(|after| entry.event_time >= after)
             && self.before.is_none_or(|before| entry.event_time < before)
             && self.importance_min.is_none_or(|least| entry.importance >= least)
+            && self.valid_at.is_none_or(|now| is_valid_at(entry.status, entry.valid_to, now))
+            && self
+                .as_of
+                .is_none_or(|at| is_true_at(entry.event_time, entry.status, entry.valid_to, at))
     }
 }
 

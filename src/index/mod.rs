@@ -222,6 +222,9 @@ impl EmbeddedIndex {
         let shared = Arc::clone(&self.shared);
         let found = blocking("text", move || {
             let known = shared.read();
+            if known.catalog.is_hopeless(&filter) {
+                return Ok(TextCandidates::default());
+            }
             let compiled = known.catalog.compile(&filter);
             shared.text.search(&known.catalog, &query, &compiled, &filter.namespaces, k)
         })

@@ -8,9 +8,11 @@
 //! tokio-cron-scheduler gives the beat (`heartbeat` says what it is not trusted with), and
 //! `domain::schedule` decides what is due.
 
+mod archive;
 mod consolidate;
 mod decay;
 mod heartbeat;
+mod purge;
 
 mod report;
 mod run;
@@ -27,8 +29,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use archive::Archive;
 pub use consolidate::Consolidate;
 pub use decay::Decay;
+pub use purge::Purge;
 pub use scheduler::{JobsSettings, Parts, Scheduler, Timetable};
 
 use crate::domain::job::{JobName, Outcome, RunId};

@@ -219,6 +219,16 @@ impl Arguments {
         when::parse(&text, zone).map(Some).map_err(|_| not_a_time(names, &text))
     }
 
+    /// A moment, read in `zone` if it names none; a date is the end of that day.
+    pub(super) fn time_at_end(
+        &mut self,
+        names: &[&str],
+        zone: &TimeZone,
+    ) -> Read<Option<Timestamp>> {
+        let Some(text) = self.word(names)? else { return Ok(None) };
+        when::parse_end(&text, zone).map(Some).map_err(|_| not_a_time(names, &text))
+    }
+
     /// A time, or the word `none`, which takes away the time that is set: `Some(None)`.
     #[expect(clippy::option_option, reason = "this is how a patch tells absent from removed")]
     pub(super) fn time_or_none(

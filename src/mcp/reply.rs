@@ -8,7 +8,9 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
 
 use crate::domain::budget::tokens_estimate;
-use crate::domain::limits::{HANDLES_SHOWN_MAX, LINKS_SHOWN_MAX, RESULT_BYTES_MAX};
+use crate::domain::limits::{
+    HANDLES_SHOWN_MAX, LINKED_CHARS_MAX, LINKS_SHOWN_MAX, RESULT_BYTES_MAX,
+};
 use crate::domain::memory::{Memory, Origin, Status};
 
 /// Says in the structure what the marks say in the text.
@@ -148,6 +150,10 @@ pub(super) struct Shown<'a> {
     pub(super) truncated: bool,
     /// Where its text goes on, characters from its start.
     pub(super) next_offset: Option<usize>,
+    /// What it replaced and what replaced it, if they are shown.
+    pub(super) chain: &'a [Memory],
+    /// Memories that say otherwise, if they are shown.
+    pub(super) contradicts: &'a [Memory],
 }
 
 impl<'a> Shown<'a> {
@@ -161,6 +167,8 @@ impl<'a> Shown<'a> {
             score: None,
             truncated: content.len() < memory.content.len(),
             next_offset: None,
+            chain: &[],
+            contradicts: &[],
         }
     }
 
@@ -231,6 +239,8 @@ impl<'a> Shown<'a> {
         let mut labels = JsonObject::new();
         put(&mut labels, "tags", memory.tags.clone());
         put(&mut labels, "agent", memory.agent.clone());
+        put(&mut labels, "contradicting", beside(self.contradicts));
+        put(&mut labels, "chain", beside(self.chain));
         if self.detail == Detail::Whole {
             put(&mut labels, "session", memory.session.clone());
             let metadata: JsonObject =
@@ -260,6 +270,21 @@ impl<'a> Shown<'a> {
         text.push_str(&block);
         text.push_str(&format!("</{mark}>\n"));
     }
+}
+
+/// Memories that stand beside another, short.
+fn beside(memories: &[Memory]) -> Vec<Value> {
+    let short = |memory: &Memory| {
+        let content: String = memory.content.chars().take(LINKED_CHARS_MAX).collect();
+        let mut one = JsonObject::new();
+        put(&mut one, "id", memory.id.to_string());
+        put(&mut one, "content", content);
+        put(&mut one, "when", memory.event_time().to_string());
+        put(&mut one, "status", memory.status.as_str());
+        put(&mut one, "valid_to", memory.valid_to.map(|time| time.to_string()));
+        Value::Object(one)
+    };
+    memories.iter().map(short).collect()
 }
 
 /// Whose word a memory is: the person's, an agent's, or another memory's.

@@ -6,7 +6,7 @@ use super::scope::Scope;
 use super::{Service, ServiceError};
 use crate::domain::change::{Forget, Forgotten, RequestKey};
 use crate::domain::id::{IdReference, MemoryId};
-use crate::domain::identity::Caller;
+use crate::domain::identity::{Actor, Caller};
 use crate::domain::limits::{FORGET_FILTER_MAX, FORGET_IDS_MAX_AGENT, SCAN_PAGE};
 use crate::domain::memory::Memory;
 use crate::domain::text::normalise;
@@ -214,26 +214,30 @@ impl Service {
         ids: Vec<MemoryId>,
         request: Option<RequestKey>,
     ) -> Result<Forgotten, ServiceError> {
+        let (actor, now) = (caller.actor.clone(), self.clock.now());
+        self.forget_at(ids, actor, request, now).await
+    }
+
+    /// Forgets memories; what was not forgotten by the person can be restored for a while.
+    pub(super) async fn forget_at(
+        &self,
+        ids: Vec<MemoryId>,
+        actor: Actor,
+        request: Option<RequestKey>,
+        now: Timestamp,
+    ) -> Result<Forgotten, ServiceError> {
         let settings = self.settings();
-        let now = self.clock.now();
         let later = |wait: std::time::Duration| -> Timestamp {
             let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::ZERO);
             now.checked_add(wait).unwrap_or(Timestamp::MAX)
         };
-        let restorable_until = caller.agent().is_some().then(|| later(settings.agent_grace));
+        let restorable_until = (actor != Actor::Owner).then(|| later(settings.agent_grace));
         // Without a grace the content goes with this transaction.
         let erase_by =
             restorable_until.map_or(now, |until| until.max(later(settings.erase_within)));
         let receipt = self
             .store
-            .forget(Forget {
-                ids,
-                restorable_until,
-                erase_by,
-                request,
-                actor: caller.actor.clone(),
-                at: now,
-            })
+            .forget(Forget { ids, restorable_until, erase_by, request, actor, at: now })
             .await?;
         self.meter.record(Measured::Forget { n_forgotten: receipt.ids.len() });
         Ok(receipt)

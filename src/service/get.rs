@@ -1,5 +1,6 @@
 //! Reading memories by id. Reading one is using it: it reinforces.
 
+use super::linked::{Linked, linked};
 use super::{Service, ServiceError};
 use crate::domain::change::LogEntry;
 use crate::domain::decay::Use;
@@ -36,6 +37,8 @@ pub struct Got {
     pub strength: f64,
     /// Earlier versions, oldest first, if they were asked for.
     pub history: Vec<Memory>,
+    /// What stands beside it.
+    pub linked: Linked,
     /// Its newest log entries, oldest first, if its history alone was asked for.
     pub changes: Vec<LogEntry>,
 }
@@ -67,11 +70,14 @@ impl Service {
                     if request.history && n_asked == 1 {
                         changes = snapshot.log_of(memory.id, CHANGES_SHOWN_MAX).await?;
                     }
-                    if request.reinforces {
+                    let mut memory = memory;
+                    if request.reinforces && caller.agent().is_some() {
                         self.note_used(caller, &memory, Use::Read, now);
+                        memory = self.used(memory, &caller.actor, now).await;
                     }
                     let strength = self.strength(&memory, now);
-                    answer.memories.push(Got { memory, strength, history, changes });
+                    let linked = linked(caller, &snapshot, &memory).await?;
+                    answer.memories.push(Got { memory, strength, history, linked, changes });
                 }
                 Err(ServiceError::NotFound { reference }) => answer.missing.push(reference),
                 Err(other) => return Err(other),

@@ -67,6 +67,10 @@ impl Service {
         if !has_more {
             self.settle(&open).await?;
         }
+        if n_embedded > 0 {
+            // Some may have waited for their vectors, or for those of all, to be compared with others.
+            self.uncompared.wake();
+        }
         Ok(BacklogRound { n_embedded, n_failed: failed.len(), has_more })
     }
 

@@ -3,16 +3,20 @@
 //! A use case reads the clock once, checks what the caller may do, and reaches the outside through
 //! the ports alone. What is answered about a memory comes from one snapshot a call.
 
+pub mod archive;
 pub mod backup;
 pub mod consolidate;
+pub mod contradict;
 pub mod decay;
 pub mod feedback;
 pub mod forget;
 pub mod get;
 pub mod history;
+pub mod linked;
 pub mod list;
 pub mod maintain;
 pub mod meaning;
+pub mod purge;
 pub mod recall;
 pub mod remember;
 pub mod restore;
@@ -26,6 +30,7 @@ pub mod update;
 
 mod cursor;
 mod error;
+mod pool;
 mod redaction;
 mod reference;
 mod usage;
@@ -42,10 +47,12 @@ use jiff::tz::TimeZone;
 
 pub use error::ServiceError;
 
+use crate::domain::archive::ArchivePolicy;
 use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::retention::RetentionRule;
 use crate::ports::{
     Backups, Candidates, Clock, Clusterer, Embedder, Ids, Ledger, Meter, Scorer, Store, Summarizer,
     Transfer,
@@ -94,6 +101,12 @@ pub struct Settings {
     pub ranking: RankingPolicy,
     /// Decay.
     pub decay: DecayPolicy,
+    /// From when on memories are archived.
+    pub archive: ArchivePolicy,
+    /// Rules by which memories are forgotten for good.
+    pub retention: Vec<RetentionRule>,
+    /// How contradictions are found.
+    pub contradiction: contradict::ContradictionSettings,
     /// How long the person may bring back what an agent forgot.
     pub agent_grace: Duration,
     /// Time until the content of a forgotten memory is deleted at the latest.
@@ -127,6 +140,7 @@ pub struct Service {
     meaning: meaning::Meaning,
     usage: usage::UsageBuffer,
     backlog: tokio::sync::Notify,
+    uncompared: contradict::Uncompared,
     health: status::Health,
     backup_trouble: backup::BackupTrouble,
     started_at: Timestamp,
@@ -160,6 +174,7 @@ impl Service {
             meaning: meaning::Meaning::default(),
             usage: usage::UsageBuffer::default(),
             backlog: tokio::sync::Notify::new(),
+            uncompared: contradict::Uncompared::default(),
             health: status::Health::default(),
             backup_trouble: backup::BackupTrouble::default(),
             started_at,

@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::time::{Instant, timeout_at};
 
+use super::linked::contradicting;
 use super::meaning::OpenSpace;
+use super::pool::{Pool, archived_filter, load};
 use super::scope::Scope;
 use super::{Service, ServiceError, Settings, cursor};
 use crate::domain::budget::tokens_estimate;
@@ -19,9 +21,9 @@ use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Caller;
 use crate::domain::limits::{
-    HIT_CHARS_MAX, HIT_TOKENS_OVERHEAD, QUERY_BYTES_MAX, RANKED_RECORDS_MAX, RECALL_TOKENS_MAX,
-    RECALL_TOKENS_MIN, SEARCH_LIMIT_MAX, TEXT_CANDIDATES_MAX, VECTOR_CANDIDATES_MAX,
-    VECTORS_WAIT_MAX,
+    ARCHIVED_CANDIDATES_MAX, HIT_CHARS_MAX, HIT_TOKENS_OVERHEAD, QUERY_BYTES_MAX,
+    RANKED_RECORDS_MAX, RECALL_TOKENS_MAX, RECALL_TOKENS_MIN, SEARCH_LIMIT_MAX,
+    TEXT_CANDIDATES_MAX, VECTOR_CANDIDATES_MAX, VECTORS_WAIT_MAX,
 };
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
@@ -82,12 +84,15 @@ pub struct Recalled {
     pub truncated: bool,
     /// Strength now, 0.0..=1.0.
     pub strength: f64,
+    /// Current memories that say otherwise, without it being clear which is right.
+    pub contradicts: Vec<Memory>,
 }
 
 /// What the arms found before the deadline.
 #[derive(Default)]
 struct Found {
     text: TextCandidates,
+    archived: TextCandidates,
     vector: Option<VectorCandidates>,
     degraded: Vec<String>,
 }
@@ -120,7 +125,9 @@ impl Service {
         let reader = space.map_or_else(Reader::default, OpenSpace::reader);
         let least = settings.ranking.question_readable_min;
         let meaning = self.query_vector(space, (query, &question), least, deadline);
-        let found = self.candidates(&snapshot, &question, &filter, meaning, deadline).await?;
+        let archived = archived_filter(&request.scope, &filter);
+        let filters = (&filter, archived.as_ref());
+        let found = self.candidates(&snapshot, &question, filters, meaning, deadline).await?;
         let zone = request.zone.as_ref().unwrap_or(&settings.zone);
         let mut fused = fuse(
             &question,
@@ -130,19 +137,31 @@ impl Service {
             zone,
         );
         fused.truncate(RANKED_RECORDS_MAX);
-        let (fused, memories) = load(&snapshot, fused, &filter).await?;
+        let mut pool = load(&snapshot, fused, &filter).await?;
+        let fused = fuse(&question, &found.archived, None, &settings.ranking, zone);
+        let mut archived = load(&snapshot, fused, archived.as_ref().unwrap_or(&filter)).await?;
+        archived.give_exact(&question, &mut pool);
+        let weights = weights(caller, pool.memories.iter().chain(&archived.memories));
         let view = View {
             now,
-            weights: &weights(caller, &memories),
+            weights: &weights,
             reader,
             ranking: &settings.ranking,
             decay: &settings.decay,
         };
-        let ranking = self.rank(&snapshot, space, &question, (&fused, &memories), &view).await?;
-        let (hits, next_cursor) = self.cut(&page, &question, &ranking, (&fused, &memories), now);
+        let mut ranking = self.rank(&snapshot, space, &question, &pool, &view).await?;
+        if ranking.hits.is_empty() && !archived.memories.is_empty() {
+            // Nothing current answers: better something that is archived, and marked so, than nothing.
+            pool.take(archived);
+            ranking = self.rank(&snapshot, space, &question, &pool, &view).await?;
+        }
+        let (mut hits, next_cursor) = self.cut(&page, &question, &ranking, &pool, now);
+        for hit in &mut hits {
+            hit.contradicts = contradicting(caller, &snapshot, &hit.memory).await?;
+        }
         self.note_returned(caller, hits.iter().map(|hit| hit.memory.id), now);
         let elapsed = self.clock.monotonic().saturating_sub(started);
-        log(&ranking, &memories, elapsed);
+        log(&ranking, &pool.memories, elapsed);
         let degraded = !found.degraded.is_empty();
         self.meter.record(Measured::Recall { n_hits: hits.len(), elapsed, degraded });
         Ok(RecallAnswer {
@@ -155,19 +174,28 @@ impl Service {
         })
     }
 
-    /// Both arms: words at once, while the question is being embedded; then meaning.
+    /// Both arms: words at once, while the question is being embedded; then meaning. Archived memories
+    /// are found by words, beside the others.
     async fn candidates(
         &self,
         snapshot: &Arc<dyn Snapshot>,
         question: &Question,
-        filter: &Filter,
+        (filter, archived): (&Filter, Option<&Filter>),
         meaning: impl Future<Output = Result<(SpaceId, Vector), String>>,
         deadline: Instant,
     ) -> Result<Found, ServiceError> {
         let mut found = Found::default();
         let terms = question.terms.clone();
         let text = self.candidates.by_text(snapshot, terms, filter, TEXT_CANDIDATES_MAX);
-        let (text, vector) = tokio::join!(timeout_at(deadline, text), meaning);
+        let archived = async {
+            let terms = question.terms.clone();
+            let k = ARCHIVED_CANDIDATES_MAX;
+            let arm = self.candidates.by_text(snapshot, terms, archived?, k);
+            // If this fails so does the search for the others, which says so.
+            timeout_at(deadline, arm).await.ok()?.ok()
+        };
+        let (text, archived, vector) = tokio::join!(timeout_at(deadline, text), archived, meaning);
+        found.archived = archived.unwrap_or_default();
         match text {
             Ok(Ok(text)) => {
                 found.degraded.extend(text.incomplete.iter().map(|why| format!("text: {why}")));
@@ -236,7 +264,7 @@ impl Service {
         snapshot: &Arc<dyn Snapshot>,
         space: Option<&OpenSpace>,
         question: &Question,
-        (fused, memories): (&[Fused], &[Memory]),
+        Pool { fused, memories }: &Pool,
         view: &View<'_>,
     ) -> Result<Ranking, ServiceError> {
         let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id).collect();
@@ -259,7 +287,7 @@ impl Service {
         page: &Page,
         question: &Question,
         ranking: &Ranking,
-        (fused, memories): (&[Fused], &[Memory]),
+        Pool { fused, memories }: &Pool,
         now: Timestamp,
     ) -> (Vec<Recalled>, Option<String>) {
         let mut hits: Vec<Recalled> = Vec::new();
@@ -301,6 +329,7 @@ impl Service {
             reasons: hit.reasons.iter().map(ToString::to_string).collect(),
             strength: self.strength(memory, now),
             memory: memory.clone(),
+            contradicts: Vec::new(),
         }
     }
 
@@ -346,7 +375,10 @@ fn page(
 }
 
 /// The namespaces of these memories, each with its weight for the caller.
-fn weights(caller: &Caller, memories: &[Memory]) -> Vec<(Namespace, f64)> {
+fn weights<'a>(
+    caller: &Caller,
+    memories: impl Iterator<Item = &'a Memory>,
+) -> Vec<(Namespace, f64)> {
     let mut weights: Vec<(Namespace, f64)> = Vec::new();
     for memory in memories {
         if let Some(weight) = caller.access.weight(&memory.namespace)
@@ -367,22 +399,6 @@ fn checked_query<'a>(query: &'a str, warnings: &mut Vec<String>) -> Result<&'a s
         warnings.push(format!("`query` was cut at {QUERY_BYTES_MAX} bytes"));
     }
     Ok(query.get(..query.floor_char_boundary(QUERY_BYTES_MAX)).unwrap_or(query))
-}
-
-/// The records of the candidates, without those that are gone or no longer match the filter.
-async fn load(
-    snapshot: &Arc<dyn Snapshot>,
-    fused: Vec<Fused>,
-    filter: &Filter,
-) -> Result<(Vec<Fused>, Vec<Memory>), ServiceError> {
-    let ids = fused.iter().map(|candidate| candidate.id).collect();
-    let records = snapshot.memories(ids).await?;
-    Ok(fused
-        .into_iter()
-        .zip(records)
-        .filter_map(|(fused, record)| Some((fused, record?)))
-        .filter(|(_, memory)| filter.matches(memory))
-        .unzip())
 }
 
 /// The wait is real time even where the clock port is not: it guards a conversation.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
+use super::contradict::Compared;
 use super::redaction::Redactor;
 use super::{Service, ServiceError};
 use crate::domain::change::{NewMemory, Remember, Remembered, RequestKey, StoreStatus};
@@ -68,6 +69,8 @@ pub struct Kept {
     pub redacted: Vec<&'static str>,
     /// Fields of the equal memory that changed.
     pub changed: Vec<&'static str>,
+    /// What it is to others.
+    pub compared: Compared,
     /// Fields that were asked for and that the equal memory has otherwise: an update changes them.
     pub ignored: Vec<&'static str>,
     /// The memory that it took the place of, where that is not the one that was named but its latest
@@ -139,32 +142,33 @@ impl Service {
             memories.push(memory);
             redacted.push(found);
         }
-        let texts = memories.iter().map(|memory| Arc::clone(&memory.content)).collect();
-        for (memory, embedded) in memories.iter_mut().zip(self.embed_in_time(texts).await) {
-            memory.embedded = embedded;
-        }
-        let namespaces: Vec<Namespace> = memories.iter().map(|m| m.namespace.clone()).collect();
-        let remembered = self
-            .store
-            .remember(Remember { memories, request, actor: caller.actor.clone(), at: now })
-            .await?;
+        let ready_by = Instant::now() + self.settings().store_wait;
+        self.embed_new(&mut memories).await;
+        let request = Remember { memories, request, actor: caller.actor.clone(), at: now };
+        let namespaces: Vec<Namespace> =
+            request.memories.iter().map(|memory| memory.namespace.clone()).collect();
+        let (remembered, compared) = self.store_compared(request, ready_by).await?;
         if remembered.iter().any(|one| !one.embedded) {
             self.backlog.notify_one();
         }
         let ignored = self.ignored(&asked, &remembered).await?;
         let memories: Vec<Kept> = remembered
             .into_iter()
+            .zip(compared)
             .zip(namespaces.into_iter().zip(redacted))
             .zip(asked.iter().zip(ignored))
-            .map(|((one, (namespace, redacted)), (asked, ignored))| Kept {
+            .map(|(((one, compared), (namespace, redacted)), (asked, ignored))| Kept {
                 id: one.id,
                 namespace,
                 status: one.status,
                 embedded: one.embedded,
                 redacted,
                 changed: one.changed,
+                compared,
                 ignored,
-                supersedes_instead: one.supersedes.filter(|old| asked.supersedes != Some(*old)),
+                supersedes_instead: one
+                    .supersedes
+                    .filter(|old| asked.supersedes.is_some_and(|named| named != *old)),
             })
             .collect();
         self.meter.record(Measured::Store {
@@ -228,6 +232,7 @@ impl Service {
                 embedded: one.embedded,
                 redacted: Vec::new(),
                 changed: one.changed,
+                compared: Compared::default(),
                 ignored: Vec::new(),
                 supersedes_instead: None,
             })
@@ -299,6 +304,14 @@ impl Service {
             embedded: None,
         };
         Ok((memory, redactor.found()))
+    }
+
+    /// Gives new memories their vectors, where these are ready within `store_wait`.
+    async fn embed_new(&self, memories: &mut [NewMemory]) {
+        let texts = memories.iter().map(|memory| Arc::clone(&memory.content)).collect();
+        for (memory, embedded) in memories.iter_mut().zip(self.embed_in_time(texts).await) {
+            memory.embedded = embedded;
+        }
     }
 
     /// The vectors of each text, where they are ready within `store_wait`; the others come later.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Service, ServiceError};
 use crate::domain::filter::{Filter, TagMatch};
@@ -11,6 +11,9 @@ use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::memory::{Kind, Layer, Status};
 use crate::domain::namespace::NamespacePattern;
 use crate::ports::Snapshot;
+
+/// The step of stored times.
+const MICROSECOND: SignedDuration = SignedDuration::from_micros(1);
 
 /// Conditions as a caller gives them; all of them must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,6 +42,8 @@ pub struct Scope {
     pub before: Option<Timestamp>,
     /// Importance at least, 0.0..=1.0.
     pub importance_min: Option<f64>,
+    /// A moment: what was true then instead of what is true now.
+    pub as_of: Option<Timestamp>,
     /// Archived memories too.
     pub include_archived: bool,
     /// Superseded and invalidated memories too.
@@ -76,6 +81,10 @@ impl Service {
         }
         let statuses = statuses(scope);
         let includes_ended = statuses.contains(&Status::Invalidated);
+        // With the superseded asked for as well, everything said up to then counts.
+        let said_by = scope.as_of.filter(|_| scope.include_superseded);
+        let said_by = said_by.and_then(|moment| moment.checked_add(MICROSECOND).ok());
+        let before = [scope.before, said_by].into_iter().flatten().min();
         Ok(Filter {
             namespaces,
             kinds: kinds(scope)?,
@@ -86,9 +95,10 @@ impl Service {
             agent: scope.agent.clone(),
             statuses,
             after: scope.after,
-            before: scope.before,
+            before,
             importance_min: scope.importance_min,
             valid_at: (!includes_ended).then(|| self.clock.now()),
+            as_of: scope.as_of.filter(|_| !scope.include_superseded),
         })
     }
 }
@@ -147,7 +157,8 @@ fn statuses(scope: &Scope) -> Vec<Status> {
     if scope.include_archived {
         statuses.push(Status::Archived);
     }
-    if scope.include_superseded {
+    let sees_the_past = scope.as_of.is_some() && scope.statuses.is_empty();
+    if scope.include_superseded || sees_the_past {
         statuses.extend([Status::Superseded, Status::Invalidated]);
     }
     statuses

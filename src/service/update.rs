@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::redaction::Redactor;
 use super::remember::{check_content, check_metadata, check_tags, checked_importance};
 use super::{Service, ServiceError};
-use crate::domain::change::{Patch, RequestKey, Revise, Revised};
+use crate::domain::change::{Change, ChangeSet, Patch, RequestKey, Revise, Revised};
 use crate::domain::identity::Caller;
-use crate::domain::memory::Memory;
+use crate::domain::memory::{Memory, Status};
 use crate::ports::Measured;
 
 /// What to change.
@@ -77,6 +77,61 @@ impl Service {
             }
             Revised::Missing => Err(ServiceError::NotFound { reference: request.reference }),
         }
+    }
+}
+
+impl Service {
+    /// Makes a memory current again that was superseded, invalidated or archived; durable at the
+    /// answer. One that replaced it stays current too, but no longer in its place.
+    ///
+    /// # Errors
+    /// `Invalid`, `NotFound`, `Ambiguous`, `NotWritable`, `Store`.
+    pub async fn reinstate(
+        &self,
+        caller: &Caller,
+        reference: &str,
+    ) -> Result<UpdateAnswer, ServiceError> {
+        let now = self.clock.now();
+        let snapshot = self.store.snapshot().await?;
+        let memory = self.find_writable(caller, &snapshot, "id", reference).await?;
+        if memory.status == Status::Active && memory.valid_to.is_none() {
+            return Ok(UpdateAnswer { memory, changed: Vec::new(), redacted: Vec::new() });
+        }
+        let patch = Patch {
+            status: Some(Status::Active),
+            valid_to: Some(None),
+            superseded_by: Some(None),
+            ..Patch::default()
+        };
+        let mut changes = vec![Change { id: memory.id, version: memory.version, patch }];
+        let successor = snapshot.memories(memory.superseded_by.into_iter().collect()).await?;
+        if let Some(successor) = successor.into_iter().flatten().next()
+            && successor.supersedes == Some(memory.id)
+            && caller.access.may_write(&successor.namespace)
+        {
+            let patch = Patch { supersedes: Some(None), ..Patch::default() };
+            changes.push(Change { id: successor.id, version: successor.version, patch });
+        }
+        let actor = caller.actor.clone();
+        let (run, new, marks) = (None, Vec::new(), Vec::new());
+        let applied =
+            self.store.apply(ChangeSet { run, new, changes, marks, actor, at: now }).await?;
+        if !applied.conflicts.is_empty() {
+            let expected = "a memory that nobody else changes at this moment; try again";
+            return Err(ServiceError::invalid("id", expected, "one that was just changed"));
+        }
+        let current = self.store.snapshot().await?.memories(vec![memory.id]).await?;
+        let current = current.into_iter().flatten().next();
+        let not_found = || ServiceError::NotFound { reference: reference.to_owned() };
+        let current = current.ok_or_else(not_found)?;
+        let changed = [
+            ("status", current.status != memory.status),
+            ("valid_to", current.valid_to != memory.valid_to),
+            ("superseded_by", current.superseded_by != memory.superseded_by),
+        ];
+        let changed = changed.into_iter().filter_map(|(name, differs)| differs.then_some(name));
+        self.meter.record(Measured::Update);
+        Ok(UpdateAnswer { memory: current, changed: changed.collect(), redacted: Vec::new() })
     }
 }
 

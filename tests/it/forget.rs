@@ -62,7 +62,7 @@ async fn the_person_and_nobody_else_brings_back_what_an_agent_forgot() {
     let agent = home.agent("a").await;
     let id = agent.store("The umbrella is vermilion").await;
     agent.must("memory_forget", json!({ "ids": [id] })).await;
-    let refused = agent.client.call_tool("memory_restore", json!({ "id": id }), WAIT).await;
+    let refused = agent.client.call_tool("memory_unforget", json!({ "id": id }), WAIT).await;
     assert!(refused.is_err(), "{refused:?}");
     assert_gone(&home, &id, "vermilion").await;
 

@@ -187,7 +187,7 @@ async fn no_line_holds_content_of_a_memory_or_of_a_question() {
         ("memory_store", json!({ "memories": [MARKER, format!("{{\"content\":\"{MARKER}")] })),
         ("memory_forget", json!({ "query": MARKER, "dry_run": true })),
         ("memory_forget", json!({ "ids": [other] })),
-        ("memory_restore", json!({ "id": other })),
+        ("memory_unforget", json!({ "id": other })),
         ("memory_status", json!({ MARKER: MARKER })),
         ("daemon_reload", json!({ MARKER: MARKER })),
         ("memory_export", json!({})),

@@ -13,6 +13,7 @@
     reason = "test code: a failure is a panic, and a skipped test says so loudly"
 )]
 
+mod archive;
 mod backup;
 mod bridge;
 mod commands;
@@ -52,6 +53,7 @@ mod supervised;
 mod tidy;
 mod times;
 mod transfer;
+mod truth;
 mod unconnected;
 mod units;
 mod watch;

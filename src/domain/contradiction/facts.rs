@@ -44,6 +44,8 @@ pub(super) struct Single {
     pub(super) subject: BTreeSet<String>,
     /// Words and values of what is said.
     pub(super) complement: BTreeSet<String>,
+    /// Whether it is what something is called.
+    pub(super) is_name: bool,
 }
 
 /// Predicates that have one complement at a time.
@@ -58,6 +60,10 @@ static SINGLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
+
+/// Those that say what something is called.
+static CALLED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:(?:is|am) called|name (?:is|are))$|名字是$|叫$").ok());
 
 /// Who works where.
 static WORKPLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -199,8 +205,21 @@ impl Facts {
                     | "needs"
             ) || after
                 .starts_with(['是', '有', '在', '已', '被', '会', '喜', '用', '负', '住', '跑']);
-            is_told_of && group != Group::When || is_first && !after.trim().is_empty()
+            is_told_of && group != Group::When
+                || is_first && !after.trim().is_empty()
+                || is_label(&found.value, before)
         })
+    }
+
+    /// Whether it has several clauses, of one of which another says less than half.
+    pub(super) fn has_clause_beside(&self, other: &Self) -> bool {
+        let clauses: Vec<&Clause> =
+            self.clauses.iter().flatten().filter(|clause| !clause.words.is_empty()).collect();
+        clauses.len() > 1
+            && clauses.iter().any(|clause| {
+                let n_shared = clause.words.intersection(&other.words).count();
+                2 * n_shared < clause.words.len()
+            })
     }
 
     /// Whether a clause of this statement is said with the opposite sign in another.
@@ -217,6 +236,23 @@ impl Facts {
                 && candidates.iter().any(|candidate| clause.covered_by(candidate) >= 0.6)
         })
     }
+}
+
+/// Words after which a number says how many or which, instead of being part of a name ("round 3").
+const BEFORE_NUMBERS: &str = "is are was were be been has have had to at by for from over under above \
+    below about around than only exactly port costs cost takes take needs need holds hold uses use \
+    allows contains counts equals lasts and or";
+
+/// Whether a number tells one thing from others like it: the third draft, round 3, 第3号.
+fn is_label(value: &Value, before: &str) -> bool {
+    if before.ends_with('第') || matches!(value, Value::Ordinal(_)) {
+        return true;
+    }
+    let word = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next();
+    let word = word.unwrap_or_default().to_lowercase();
+    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_name = is_word && !BEFORE_NUMBERS.split_ascii_whitespace().any(|known| known == word);
+    is_name && matches!(value, Value::Number { .. })
 }
 
 /// A clause with the words of its statement that count, its sign turned by every opposite in it.
@@ -239,7 +275,8 @@ fn single(reading: &Reading) -> Option<Single> {
             let text = read(&cues::without_cues(text));
             clauses::content_words(&text, &(0..text.text.len())).into_iter().collect()
         };
-        return Some(Single { subject: words(group(1)), complement: words(group(2)) });
+        let (subject, complement) = (words(group(1)), words(group(2)));
+        return Some(Single { subject, complement, is_name: false });
     }
     let find = |regex: &LazyLock<Option<Regex>>| regex.as_ref()?.find(&reading.text);
     let (found, asks_for_name) = match find(&SINGLE_NAME) {
@@ -260,8 +297,12 @@ fn single(reading: &Reading) -> Option<Single> {
     let is_named = reading
         .values_in(&(found.end()..clause_end))
         .any(|found| matches!(found.value, Value::Name(_)));
-    (is_named || !asks_for_name)
-        .then(|| Single { subject: all(0..found.end()), complement: all(found.end()..clause_end) })
+    let is_name = CALLED.as_ref().is_some_and(|regex| regex.is_match(found.as_str()));
+    (is_named || !asks_for_name).then(|| Single {
+        subject: all(0..found.end()),
+        complement: all(found.end()..clause_end),
+        is_name,
+    })
 }
 
 #[cfg(test)]
@@ -270,6 +311,8 @@ mod tests {
 
     #[test]
     fn the_predicates_of_one_complement_compile() {
-        assert!(SINGLE.is_some() && SINGLE_NAME.is_some() && WORKPLACE.is_some());
+        assert!(
+            SINGLE.is_some() && SINGLE_NAME.is_some() && WORKPLACE.is_some() && CALLED.is_some()
+        );
     }
 }

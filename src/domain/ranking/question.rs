@@ -1,5 +1,6 @@
 //! A question, read once for all that follows.
 
+use super::exact::exactness;
 use crate::domain::dates::{self, AskedDate};
 use crate::domain::embedding::ScriptShares;
 use crate::domain::search::TextQuery;
@@ -49,6 +50,14 @@ impl Question {
             dates: dates::asked(question),
             scripts: ScriptShares::of(question),
         }
+    }
+}
+
+impl Question {
+    /// Whether a text holds letter by letter what the question asks for: all of it, a phrase quoted in
+    /// it, or one of its identifiers.
+    pub fn is_held_by(&self, content: &str) -> bool {
+        exactness(self, &text::normalise(content)).is_some()
     }
 }
 

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::{Decay, Job as _, RunContext, RunReport};
 use crate::clock::{ManualClock, SeededIds};
+use crate::domain::archive::ArchivePolicy;
 use crate::domain::consolidation::Policy;
 use crate::domain::decay::{DecayPolicy, Use, reinforced};
 use crate::domain::id::MemoryId;
@@ -22,6 +23,7 @@ use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{Clock as _, Measured, Meter, Store as _};
 use crate::service::backup::BackupPolicy;
+use crate::service::contradict::ContradictionSettings;
 use crate::service::feedback::FeedbackRequest;
 use crate::service::remember::Draft;
 use crate::service::{Ports, Service, Settings};
@@ -85,6 +87,9 @@ impl Home {
             recall_tokens_max: 2_000,
             ranking: RankingPolicy::default(),
             decay: DecayPolicy::default(),
+            archive: ArchivePolicy::default(),
+            retention: Vec::new(),
+            contradiction: ContradictionSettings::default(),
             agent_grace: Duration::ZERO,
             erase_within: Duration::ZERO,
             grouping: Policy::default(),
@@ -227,11 +232,11 @@ async fn feedback_that_is_not_written_yet_counts() {
     home.clock.advance(Duration::from_hours(24));
     let references = vec![ids[0].to_string()];
     let verdict = crate::domain::decay::Verdict::Useful;
-    let request = FeedbackRequest { references, verdict };
+    let request = FeedbackRequest { references, verdict, correction: None };
     let answer = home.service.feedback(&owner(), request).await.unwrap();
     home.decay().await;
     let noted = home.noted().await;
-    assert!((noted[0].1 - answer.memories[0].1).abs() < 1e-12);
+    assert!((noted[0].1 - answer.memories[0].strength).abs() < 1e-12);
     let policy = DecayPolicy::default();
     let began = Anchor { value: 0.8, at: home.clock.now() - Duration::from_hours(24) };
     let strength = policy.strength(began, Kind::Fact, 0.8, false, home.clock.now());

@@ -31,8 +31,9 @@ fn word(name: &str) -> &'static str {
     match name {
         "after" => "2020-01-01",
         "before" => "2030-01-01T00:00:00Z",
-        "occurred_at" | "valid_to" => "2026-01-01",
+        "as_of" | "occurred_at" | "valid_to" => "2026-01-01",
         "kind" => "FACT",
+        "status" => "Active",
         "layer" => "semantic",
         "order" => "oldest",
         "tag_match" => "ALL",
@@ -48,7 +49,7 @@ fn base(tool: &str, id: &str) -> Value {
     match tool {
         "memory_search" => json!({"query": "tea"}),
         "memory_store" => json!({"content": "Anna drinks tea"}),
-        "memory_get" => json!({"ids": [id]}),
+        "memory_get" | "memory_restore" => json!({"ids": [id]}),
         "memory_update" => json!({"id": id, "tags": ["tea"], "importance": 0.5}),
         "memory_forget" => json!({"query": "tea", "namespace": "user", "dry_run": true}),
         "memory_feedback" => json!({"ids": [id], "verdict": " Useful "}),
@@ -64,6 +65,7 @@ const SKIPPED: &[&str] = &[
     "cursor",
     "supersedes",
     "confirm",
+    "correction",
     "memories",
     "dry_run",
     "verdict",

@@ -10,13 +10,14 @@ use redb::backends::InMemoryBackend;
 use tokio::sync::Semaphore;
 
 use crate::clock::{ManualClock, SeededIds};
+use crate::domain::archive::ArchivePolicy;
 use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::embedding::{ScriptShares, SpaceId, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
 use crate::domain::job::{JobName, JobState, Outcome, Run, RunId, Trigger};
-use crate::domain::memory::Memory;
+use crate::domain::memory::{Memory, Status};
 use crate::domain::ranking::RankingPolicy;
 use crate::domain::search::{Attributes, TextCandidates, TextHit, TextQuery, VectorCandidates};
 use crate::domain::text::tokens::tokens;
@@ -26,6 +27,7 @@ use crate::ports::{
     Measured, Meter, NotRun, ParityReport, Rebuilds, Snapshot,
 };
 use crate::service::backup::BackupPolicy;
+use crate::service::contradict::ContradictionSettings;
 use crate::service::{Ports, Service, Settings};
 use crate::store::{RedbBackups, RedbStore, StoreSettings};
 
@@ -65,6 +67,8 @@ impl Candidates for FakeCandidates {
             match trouble {
                 Trouble::None => {}
                 Trouble::Panic => panic!("a secret in a panic"),
+                // What is archived is looked for beside the others.
+                Trouble::Gate(_) if filter.statuses == [Status::Archived] => {}
                 Trouble::Gate(gate) => gate.acquire().await.unwrap().forget(),
             }
             let listing =
@@ -220,6 +224,12 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         recall_tokens_max: 2_000,
         ranking: RankingPolicy::default(),
         decay: DecayPolicy::default(),
+        archive: ArchivePolicy::default(),
+        retention: Vec::new(),
+        contradiction: ContradictionSettings {
+            is_automatic: false,
+            ..ContradictionSettings::default()
+        },
         agent_grace: Duration::from_hours(1),
         erase_within: Duration::from_hours(2),
         grouping: Policy::default(),

@@ -9,6 +9,7 @@ use super::{Call, Outcome, history, split_references};
 use crate::domain::limits::CONTENT_BYTES_MAX;
 use crate::domain::memory::Memory;
 use crate::service::get::{GetAnswer, GetRequest};
+use crate::service::linked::Linked;
 
 pub(super) const NAME: &str = "memory_get";
 
@@ -44,13 +45,16 @@ fn render(answer: &GetAnswer, offset: usize, warnings: &[String]) -> Reply {
     let wanted: Vec<Part<'_>> = answer
         .memories
         .iter()
-        .map(|got| Part { memory: &got.memory, strength: Some(got.strength) })
-        .chain(
-            answer
-                .memories
-                .iter()
-                .flat_map(|got| got.history.iter().map(|memory| Part { memory, strength: None })),
-        )
+        .map(|got| Part {
+            memory: &got.memory,
+            strength: Some(got.strength),
+            linked: Some(&got.linked),
+        })
+        .chain(answer.memories.iter().flat_map(|got| &got.history).map(|memory| Part {
+            memory,
+            strength: None,
+            linked: None,
+        }))
         .collect();
     let page = |n_whole: usize, n_chars: usize| {
         page(answer, &wanted, (n_whole, n_chars), offset, warnings)
@@ -75,6 +79,7 @@ fn render(answer: &GetAnswer, offset: usize, warnings: &[String]) -> Reply {
 struct Part<'a> {
     memory: &'a Memory,
     strength: Option<f64>,
+    linked: Option<&'a Linked>,
 }
 
 impl<'a> Part<'a> {
@@ -86,6 +91,9 @@ impl<'a> Part<'a> {
         let text = content.get(at(offset)..end).unwrap_or_default();
         let mut shown = Shown::new(self.memory, text, Detail::Whole);
         shown.strength = self.strength;
+        if let Some(linked) = self.linked {
+            (shown.chain, shown.contradicts) = (&linked.chain, &linked.contradicts);
+        }
         shown.truncated = end < content.len();
         shown.next_offset = shown.truncated.then(|| offset + chars_max);
         shown

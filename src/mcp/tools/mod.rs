@@ -15,6 +15,7 @@ mod search;
 mod status;
 mod store;
 mod summarize;
+mod unforget;
 mod update;
 
 mod scope;
@@ -65,6 +66,7 @@ pub(super) fn listed(toolset: Toolset) -> &'static [Tool] {
             summarize::definition(),
             maintenance::run_definition(),
             maintenance::undo_definition(),
+            restore::definition(),
         ]
     });
     let n_small = TOOLS.iter().position(|tool| tool.name == summarize::NAME);
@@ -85,7 +87,7 @@ fn for_the_person(name: &str) -> bool {
     matches!(
         name,
         history::NAME
-            | restore::NAME
+            | unforget::NAME
             | backup::NAME
             | export::NAME
             | import::NAME
@@ -128,6 +130,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         summarize::NAME => summarize::run(call, arguments).await,
         history::NAME => history::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
+        unforget::NAME => unforget::run(call, arguments).await,
         export::NAME => export::run(call, arguments).await,
         import::NAME => import::run(call, arguments).await,
         backup::NAME => backup::run(call, arguments).await,

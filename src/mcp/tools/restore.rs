@@ -1,22 +1,42 @@
-//! `memory_restore`: the person brings back what an agent forgot. Not listed: agents cannot use it.
+//! `memory_restore`: brings archived memories back.
 
-use super::super::args::{Arguments, InvalidArgument};
+use rmcp::model::Tool;
+
+use super::super::args::Arguments;
 use super::super::reply::{Detail, Reply, Shown};
-use super::{Call, Outcome, head};
-use crate::domain::limits::HIT_CHARS_MAX;
+use super::super::schema::{self, Conduct};
+use super::{Call, Outcome, head, split_references};
+use crate::domain::limits::LISTED_CHARS_MAX;
+use crate::domain::memory::Memory;
 
 pub(super) const NAME: &str = "memory_restore";
 
+pub(super) fn definition() -> Tool {
+    let properties = vec![schema::list("ids", "ids or handles")];
+    schema::tool(NAME, "Make archived memories current again.", properties, Conduct::Changes, false)
+}
+
 pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
-    let id = arguments.word(&["id"])?.ok_or_else(|| {
-        InvalidArgument::new("id", "the id of a forgotten memory", &serde_json::Value::Null)
-    })?;
+    let references = arguments.list(&["ids", "id"])?.unwrap_or_default();
     let warnings = arguments.finish();
-    let memory = call.service.restore(call.caller, &id).await?;
+    let (references, unreadable) = split_references(references)?;
+    let mut answer = call.service.unarchive(call.caller, references).await?;
+    answer.missing.extend(unreadable);
     let mut reply = Reply::default();
-    reply.line("Restored.");
-    let content = head(&memory, HIT_CHARS_MAX);
-    reply.memories("memories", &[Shown::new(&memory, content, Detail::Brief)]);
+    let (n_restored, n_untouched) = (answer.restored.len(), answer.untouched.len());
+    reply.line(format!("n_restored: {n_restored}, n_untouched (not archived): {n_untouched}"));
+    reply.field("n_restored", n_restored);
+    reply.field("n_untouched", n_untouched);
+    let all: Vec<&Memory> = answer.restored.iter().chain(&answer.untouched).collect();
+    let shown: Vec<Shown<'_>> = all
+        .into_iter()
+        .map(|memory| Shown::new(memory, head(memory, LISTED_CHARS_MAX), Detail::Brief))
+        .collect();
+    reply.memories("memories", &shown);
+    if !answer.missing.is_empty() {
+        reply.line(format!("missing: {}", answer.missing.join(", ")));
+        reply.field("missing", answer.missing);
+    }
     reply.remarks("warnings", &warnings);
     Ok(reply)
 }

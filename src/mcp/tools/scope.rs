@@ -68,6 +68,7 @@ pub(super) fn read_fine(
         agent: arguments.word(&["agent"])?,
         statuses: read_statuses(arguments)?,
         importance_min: arguments.number(&["min_importance"], 0.0, 1.0)?,
+        as_of: arguments.time_at_end(&["as_of"], zone)?,
         include_archived: arguments.flag(&["include_archived"])?.unwrap_or_default(),
         include_superseded: arguments.flag(&["include_superseded"])?.unwrap_or_default(),
         ..read(arguments, zone)?

@@ -30,6 +30,7 @@ pub(super) fn definition() -> Tool {
         scope::status_property(),
         scope::after_property(),
         scope::before_property(),
+        schema::text("as_of", "what was true then: time, or date (its end)"),
         schema::text("zone", "time zone of dates, like Europe/Berlin"),
         schema::number("min_importance", "0 to 1"),
         schema::flag("include_archived", ""),
@@ -91,6 +92,7 @@ fn render(answer: &RecallAnswer, warnings: &[String], chars_max: usize) -> Reply
             let content = hit.excerpt.get(..end).unwrap_or_default();
             let mut shown = Shown::new(&hit.memory, content, Detail::Brief);
             shown.score = Some((hit.score, &hit.reasons));
+            shown.contradicts = &hit.contradicts;
             shown.truncated = hit.truncated || end < hit.excerpt.len();
             shown
         })

@@ -8,6 +8,8 @@ use super::super::args::{Arguments, InvalidArgument};
 use super::super::reply::{Budget, Reply, put};
 use super::super::schema::{self, Conduct};
 use super::{Call, Outcome, stated_kind, stated_kind_words};
+use crate::domain::id::MemoryId;
+use crate::service::contradict::Compared;
 use crate::service::remember::{Draft, Kept};
 
 pub(super) const NAME: &str = "memory_store";
@@ -171,10 +173,22 @@ fn render(memories: &[Kept], warnings: &[String], is_full: bool) -> Reply {
             put(&mut value, "namespace", one.namespace.as_str());
             line.push_str(&format!(" (#{}) in {}", one.id.handle(), one.namespace));
         }
+        let mut compared = String::new();
         put(&mut value, "status", one.status.as_str());
         put(&mut value, "embedded", one.embedded);
         put(&mut value, "redacted", one.redacted.clone());
         put(&mut value, "changed", one.changed.clone());
+        for (name, ids) in links(&one.compared) {
+            let ids: Vec<String> = ids.iter().map(MemoryId::to_string).collect();
+            if !ids.is_empty() {
+                compared.push_str(&format!(", {name} {}", ids.join(" + ")));
+            }
+            put(&mut value, name, ids);
+        }
+        if one.compared.is_pending {
+            put(&mut value, "comparison", "pending");
+            compared.push_str(", comparison pending");
+        }
         put(&mut value, "ignored", one.ignored.clone());
         let instead = one.supersedes_instead.map(|id| id.to_string());
         put(&mut value, "supersedes", instead.clone());
@@ -192,6 +206,7 @@ fn render(memories: &[Kept], warnings: &[String], is_full: bool) -> Reply {
         if let Some(id) = instead {
             line.push_str(&format!(", supersedes {id}, the latest successor of the one named"));
         }
+        line.push_str(&compared);
         reply.line(line);
         values.push(Value::Object(value));
     }
@@ -199,4 +214,13 @@ fn render(memories: &[Kept], warnings: &[String], is_full: bool) -> Reply {
     reply.field("memories", values);
     reply.remarks("warnings", warnings);
     reply
+}
+
+/// What a stored memory is to others, by name.
+fn links(compared: &Compared) -> [(&'static str, &[MemoryId]); 3] {
+    [
+        ("reinforced", &compared.reinforced),
+        ("superseded", &compared.superseded),
+        ("contradicts", &compared.contradicts),
+    ]
 }

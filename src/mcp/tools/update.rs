@@ -25,6 +25,7 @@ pub(super) fn definition() -> Tool {
         schema::text("occurred_at", "ISO 8601, or none"),
         schema::text("metadata", "JSON object; replaces the old one"),
         schema::text("valid_to", "when it stopped being true, or none"),
+        schema::choice("status", &["active"], "makes a superseded memory current again"),
     ];
     schema::tool(
         NAME,
@@ -44,6 +45,8 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
         return Err(InvalidArgument::new("id", "one memory id or handle", &found).into());
     }
     let reference = split_references(std::mem::take(&mut ids))?.0.pop().unwrap_or_default();
+    let is_active = |word: &str| word.eq_ignore_ascii_case("active").then_some(());
+    let status = arguments.choice(&["status"], is_active, "active, or no `status`")?;
     let mut tags = arguments.list(&["tags"])?;
     if let Some(tags) = &mut tags {
         tags.sort();
@@ -61,8 +64,17 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
         ..Patch::default()
     };
     let warnings = arguments.finish();
+    let mut reinstated = Vec::new();
+    if status.is_some() {
+        let answer = call.service.reinstate(call.caller, &reference).await?;
+        if patch == Patch::default() {
+            return Ok(render(&answer, &warnings));
+        }
+        reinstated = answer.changed;
+    }
     let request = UpdateRequest { reference, patch, request: call.request };
-    let answer = call.service.update(call.caller, request).await?;
+    let mut answer = call.service.update(call.caller, request).await?;
+    answer.changed.splice(0..0, reinstated);
     Ok(render(&answer, &warnings))
 }
 

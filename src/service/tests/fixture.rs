@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::model::StandIn;
 use crate::clock::{ManualClock, SeededIds};
+use crate::domain::archive::ArchivePolicy;
 use crate::domain::change::RequestKey;
 use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
@@ -22,8 +23,11 @@ use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
 use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
-use crate::ports::{Clock as _, Embedder, Ids, Measured, Meter, Store, Summarizer};
+use crate::ports::{
+    Candidates as _, Clock as _, Embedder, Ids, IndexReport, Measured, Meter, Store, Summarizer,
+};
 use crate::service::backup::BackupPolicy;
+use crate::service::contradict::ContradictionSettings;
 use crate::service::get::{GetRequest, Got};
 use crate::service::maintain::BacklogRound;
 use crate::service::recall::{RecallAnswer, RecallRequest};
@@ -201,6 +205,25 @@ impl Fixture {
         self.store.report().await.unwrap().n_memories
     }
 
+    /// Puts other settings in force.
+    pub(super) fn reconfigure(&self, change: impl FnOnce(&mut Settings)) {
+        let mut settings = service_settings();
+        change(&mut settings);
+        self.service.reconfigure(settings);
+    }
+
+    /// State of the indexes.
+    pub(super) fn index_report(&self) -> IndexReport {
+        self.index.report()
+    }
+
+    /// Differences between the indexes and the store, which it repairs.
+    pub(super) async fn parity(&self) -> u64 {
+        let snapshot = self.store.snapshot().await.unwrap();
+        let found = self.index.check(&snapshot).await.unwrap();
+        found.n_missing + found.n_surplus + found.n_different
+    }
+
     /// Embeds what waits, a batch; gives the round.
     pub(super) async fn embed_backlog(&self) -> BacklogRound {
         self.service.embed_backlog(&mut HashSet::new()).await.unwrap()
@@ -223,6 +246,9 @@ fn service_settings() -> Settings {
         // With a threshold, "not found" means something in a store of three memories.
         ranking: RankingPolicy { threshold: 0.2, ..RankingPolicy::default() },
         decay: DecayPolicy::default(),
+        archive: ArchivePolicy::default(),
+        retention: Vec::new(),
+        contradiction: ContradictionSettings::default(),
         agent_grace: GRACE,
         erase_within: ERASE_WITHIN,
         grouping: Policy::default(),

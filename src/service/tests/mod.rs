@@ -5,8 +5,10 @@ mod model;
 mod writer;
 
 mod access;
+mod archiving;
 mod backups;
 mod consolidating;
+mod contradicting;
 mod forgetting;
 mod gathering;
 mod limits;

@@ -15,6 +15,7 @@ const MEANINGS: &[&[&str]] = &[
     &["car", "automobile", "vehicle"],
     &["tea", "oolong", "brew"],
     &["house", "home", "dwelling"],
+    &["vegetarian", "meat"],
 ];
 /// Directions of all other words.
 const OTHERS: usize = 28;

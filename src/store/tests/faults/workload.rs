@@ -16,6 +16,7 @@ use super::super::fixture::{SETTINGS, at, key, new_run, tags};
 use super::disk::Disk;
 use super::stand_ins::{Letters, Nothing, StepIds, Uncounted};
 use crate::clock::ManualClock;
+use crate::domain::archive::ArchivePolicy;
 use crate::domain::change::{Change, ChangeSet, NewMemory, Patch, Remember};
 use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
@@ -29,6 +30,7 @@ use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{Candidates, Clock as _, Ledger as _, Store};
 use crate::service::backup::BackupPolicy;
+use crate::service::contradict::ContradictionSettings;
 use crate::service::forget::ForgetRequest;
 use crate::service::get::GetRequest;
 use crate::service::maintain::BacklogError;
@@ -485,6 +487,12 @@ fn service_settings() -> Settings {
         recall_tokens_max: 2_000,
         ranking: RankingPolicy { threshold: 0.2, ..RankingPolicy::default() },
         decay: DecayPolicy::default(),
+        archive: ArchivePolicy::default(),
+        retention: Vec::new(),
+        contradiction: ContradictionSettings {
+            is_automatic: false,
+            ..ContradictionSettings::default()
+        },
         agent_grace: grace,
         erase_within: grace,
         grouping: Policy::default(),
