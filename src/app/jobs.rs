@@ -11,7 +11,7 @@ use super::engine::Engine;
 use crate::clock::RandomIds;
 use crate::config::Config;
 use crate::domain::job::JobName;
-use crate::jobs::{Consolidate, Decay, Job, JobsSettings, Parts, Scheduler, Timetable};
+use crate::jobs::{Consolidate, Decay, Extract, Job, JobsSettings, Parts, Scheduler, Timetable};
 use crate::ports::{Ids as _, Store as _};
 
 /// The scheduler with every job, in the order in which they run when all are asked for.
@@ -25,8 +25,11 @@ pub(super) async fn scheduler(
     tasks: &TaskTracker,
 ) -> anyhow::Result<Scheduler> {
     let service = || Arc::clone(&engine.service);
-    let jobs: Vec<Arc<dyn Job>> =
-        vec![Arc::new(Decay::new(service())), Arc::new(Consolidate::new(service()))];
+    let jobs: Vec<Arc<dyn Job>> = vec![
+        Arc::new(Decay::new(service())),
+        Arc::new(Extract::new(service())),
+        Arc::new(Consolidate::new(service())),
+    ];
     let store = engine.store().snapshot().await.context("read the store")?;
     let scheduler = Scheduler::new(Parts {
         jobs,

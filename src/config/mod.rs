@@ -18,6 +18,7 @@ mod endpoint;
 mod entries;
 mod jobs;
 mod llm;
+mod session;
 mod settings;
 
 mod paths;

@@ -14,6 +14,7 @@ use super::jobs::{self, JobsConfig};
 use super::llm::{self, LlmConfig};
 use super::problem::Problem;
 use super::reader::Reader;
+use super::session;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::embedding::is_model_name;
 use crate::domain::identity::{Access, AgentName};
@@ -21,6 +22,7 @@ use crate::domain::limits::SEARCH_LIMIT_MAX;
 use crate::domain::memory::Kind;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::session::SessionPolicy;
 
 /// Everything that can be set. What a key means, its unit and its range stand in
 /// `config.toml.example` ([`super::DEFAULTS`]).
@@ -40,6 +42,8 @@ pub struct Config {
     pub decay: DecayPolicy,
     /// `[consolidate]`
     pub consolidate: ConsolidateConfig,
+    /// `[session]` and `[extract]`
+    pub sessions: SessionPolicy,
     /// `[forget]`
     pub forget: ForgetConfig,
     /// `[backup]`
@@ -220,6 +224,7 @@ impl Config {
             recall: recall(reader),
             decay: decay(reader),
             consolidate: consolidate::read(reader),
+            sessions: session::read(reader),
             forget: forget(reader),
             backup: BackupConfig {
                 dir: reader.path("backup.dir"),

@@ -35,9 +35,11 @@ pub mod measure;
 pub mod ranking;
 pub mod schedule;
 pub mod scoring;
+pub mod session;
 
 pub mod consolidation;
 pub mod contradiction;
+pub mod extraction;
 pub mod extractive;
 pub mod grounding;
 pub mod summary;

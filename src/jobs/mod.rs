@@ -10,6 +10,7 @@
 
 mod consolidate;
 mod decay;
+mod extract;
 mod heartbeat;
 
 mod report;
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use consolidate::Consolidate;
 pub use decay::Decay;
+pub use extract::Extract;
 pub use scheduler::{JobsSettings, Parts, Scheduler, Timetable};
 
 use crate::domain::job::{JobName, Outcome, RunId};

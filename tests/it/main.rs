@@ -45,6 +45,7 @@ mod rough;
 mod scenarios;
 mod sdk;
 mod secrets;
+mod sessions;
 mod skip;
 mod socket;
 mod supervised;
