@@ -361,6 +361,8 @@ pub struct SessionInfo {
     pub n_waiting: u64,
     /// When it was begun.
     pub started_at: Timestamp,
+    /// When its last turn came.
+    pub last_at: Timestamp,
 }
 
 #[cfg(test)]

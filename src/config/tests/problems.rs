@@ -104,9 +104,8 @@ fn an_unknown_key_names_the_nearest() {
             "colour = 'blue'",
             "1:1: colour",
             "known sections: store, embed, embed.endpoint, llm.summary, llm.scoring, index, recall, \
-             decay, decay.half_life_days, consolidate, forget, backup, jobs, jobs.decay, \
-             jobs.consolidate, mcp, \
-             server, access, log",
+             decay, decay.half_life_days, consolidate, session, extract, forget, backup, jobs, \
+             jobs.decay, jobs.extract, jobs.consolidate, mcp, server, access, log",
         ),
     ] {
         let place = format!("FILE:{place}");

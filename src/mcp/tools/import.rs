@@ -28,7 +28,7 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let imported = call.service.import(call.caller, groups, is_continued, is_dry).await?;
     for (one, bears) in imported.iter().zip(bears) {
         counts.add(one, bears);
-        problems.extend(problem(one));
+        problems.extend(problem(one, bears));
     }
     let n_problems = problems.len();
     problems.truncate(IMPORT_PROBLEMS_MAX);
@@ -150,12 +150,13 @@ impl Counts {
 }
 
 /// What the person must know of a group that was left out.
-fn problem(one: &Imported) -> Option<String> {
+fn problem(one: &Imported, bears: Bears) -> Option<String> {
     let reason = match &one.outcome {
         Ok(ImportOutcome::Added | ImportOutcome::Same) => return None,
-        Ok(ImportOutcome::Different) => {
-            "another memory or session is here under this id or name; it stays as it is"
+        Ok(ImportOutcome::Different) if bears == Bears::Said => {
+            "another session has this name here; it stays as it is"
         }
+        Ok(ImportOutcome::Different) => "another memory has this id here; it stays as it is",
         Ok(ImportOutcome::ForgottenHere) => "it was forgotten here and stays forgotten",
         Ok(ImportOutcome::RememberedHere) => "it was forgotten there and is here; it stays",
         Ok(ImportOutcome::WithoutMemory) => "earlier versions of a memory that is not here",

@@ -73,18 +73,54 @@ impl Service {
     pub async fn extract(&self, order: &Extraction) -> Result<ExtractReport, ServiceError> {
         let mut report = ExtractReport::default();
         let mut after = None;
-        loop {
+        while !report.is_stopped {
             let due = self.sessions.due_sessions(order.now, after, SESSIONS_PAGE).await?;
-            let Some(last) = due.last() else { return Ok(report) };
+            let Some(last) = due.last() else { break };
             after = Some(*last);
-            for (_, key) in due {
-                if order.stop.is_cancelled() {
-                    report.is_stopped = true;
-                    return Ok(report);
-                }
-                self.look_at_session(order, key, &mut report).await?;
-            }
+            self.look_at_sessions(order, due.into_iter().map(|(_, key)| key), &mut report).await?;
         }
+        // They may have been given less time since they were last looked at.
+        let over = self.sessions_over(order.now).await?;
+        self.look_at_sessions(order, over.into_iter(), &mut report).await?;
+        Ok(report)
+    }
+
+    /// Removes sessions whose time is over, whatever waits in them: for where nothing is taken out of
+    /// sessions. Returns how many turns that were.
+    ///
+    /// # Errors
+    /// `Store`.
+    pub async fn drop_sessions_over(&self) -> Result<u64, ServiceError> {
+        let now = self.clock.now();
+        let over = self.sessions_over(now).await?;
+        if over.is_empty() {
+            return Ok(0);
+        }
+        Ok(self.sessions.erase_sessions(over, now).await?)
+    }
+
+    /// The sessions whose time is over.
+    async fn sessions_over(&self, now: Timestamp) -> Result<Vec<SessionKey>, ServiceError> {
+        let window = self.settings().sessions.window;
+        let mut all = self.sessions.sessions().await?;
+        all.retain(|session| window.expires_at(session.last_at) <= now);
+        Ok(all.iter().map(|one| SessionKey::of(&one.namespace, &one.name)).collect())
+    }
+
+    async fn look_at_sessions(
+        &self,
+        order: &Extraction,
+        keys: impl Iterator<Item = SessionKey>,
+        report: &mut ExtractReport,
+    ) -> Result<(), ServiceError> {
+        for key in keys {
+            report.is_stopped |= order.stop.is_cancelled();
+            if report.is_stopped {
+                return Ok(());
+            }
+            self.look_at_session(order, key, report).await?;
+        }
+        Ok(())
     }
 
     async fn look_at_session(

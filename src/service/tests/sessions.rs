@@ -363,6 +363,27 @@ async fn all_of_it_is_gone_when_its_time_is_over() {
     f.sound().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_given_less_time_goes_with_the_next_look() {
+    let f = Fixture::of_words(None).await;
+    f.say(append("s1", vec![user("I live in Bergen.")])).await;
+    f.clock.advance(Duration::from_hours(2));
+    assert_eq!(
+        (f.extract().await.n_expired, f.service.drop_sessions_over().await.unwrap()),
+        (0, 0)
+    );
+    f.say(append("s2", vec![user("Hello!")])).await;
+    let window = WindowPolicy { ttl: Duration::from_hours(1), ..WindowPolicy::default() };
+    let sessions = SessionPolicy { window, ..SessionPolicy::default() };
+    f.service.reconfigure(Settings { sessions, ..service_settings() });
+    assert_eq!(f.extract().await.n_expired, 1);
+    f.clock.advance(Duration::from_hours(2));
+    // Where nothing is taken out of sessions.
+    assert_eq!(f.service.drop_sessions_over().await.unwrap(), 1);
+    assert_eq!(f.service.status().await.sessions, Some(Vec::new()));
+    f.sound().await;
+}
+
 /// Forgets by a session: the preview and the receipt.
 async fn forget(f: &Fixture, caller: &Caller, scope: Scope) -> (usize, u64, usize) {
     let matching = |confirm| ForgetRequest::Matching {

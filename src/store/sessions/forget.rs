@@ -16,6 +16,7 @@ use super::super::tables::{FORGOTTEN_TURNS, open_newer};
 use super::super::withdraw::Gone;
 use super::records::{SessionRecord, SummaryRecord, TurnRecord};
 use crate::domain::id::MemoryId;
+use crate::domain::memory::Origin;
 use crate::domain::session::SessionKey;
 
 /// Stands for all turns of a session until then.
@@ -81,6 +82,44 @@ pub(in crate::store) fn forget_said(
     for (key, turns, lost) in hit {
         forget_turns(batch, key, &turns, at)?;
         retain_parts(batch, key, |part| !lost.is_said_in(&part.text, &part.memories))?;
+    }
+    Ok(())
+}
+
+/// Cuts the links of turns to memories that an undo has withdrawn: what was said was not forgotten.
+pub(in crate::store) fn let_go(batch: &mut Batch<'_>, gone: &[Gone]) -> Result<()> {
+    let is_extracted = |gone: &&Gone| gone.memory.record.origin == Origin::Extracted.as_str();
+    let ids: BTreeSet<MemoryId> =
+        gone.iter().filter(is_extracted).map(|gone| gone.memory.id).collect();
+    if ids.is_empty() || batch.tables().sessions.is_empty()? {
+        return Ok(());
+    }
+    let is_kept = |id: &IdText| !ids.contains(&id.0);
+    let mut turns = Vec::new();
+    for row in batch.tables().turns.iter()? {
+        let (place, turn) = row?;
+        let ((key, number), mut turn) = (place.value(), decode::<TurnRecord>(turn.value())?);
+        if !turn.memories.iter().all(is_kept) {
+            turn.memories.retain(is_kept);
+            turns.push((SessionKey(*key), number, turn));
+        }
+    }
+    let mut summaries = Vec::new();
+    for row in batch.tables().session_summaries.iter()? {
+        let (key, summary) = row?;
+        let mut summary: SummaryRecord = decode(summary.value())?;
+        if !summary.parts.iter().flat_map(|part| &part.memories).all(is_kept) {
+            for part in &mut summary.parts {
+                part.memories.retain(is_kept);
+            }
+            summaries.push((SessionKey(*key.value()), summary));
+        }
+    }
+    for (key, number, turn) in turns {
+        batch.put_turn(key, number, &turn)?;
+    }
+    for (key, summary) in summaries {
+        batch.put_summary(key, &summary)?;
     }
     Ok(())
 }

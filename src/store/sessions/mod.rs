@@ -9,7 +9,7 @@ mod records;
 pub(super) mod transfer;
 mod verify;
 
-pub(super) use forget::{erase, forget_again, forget_said};
+pub(super) use forget::{erase, forget_again, forget_said, let_go};
 pub(super) use verify::check;
 
 use futures::future::BoxFuture;

@@ -60,6 +60,7 @@ pub(super) fn sessions(transaction: &ReadTransaction) -> Result<Vec<SessionInfo>
                 last_turn: record.last_turn,
                 n_waiting: record.n_waiting,
                 started_at: time(record.started_at)?,
+                last_at: time(record.last_at)?,
             })
         })
         .collect()

@@ -17,7 +17,7 @@ use crate::domain::session::{
     Settle, Settled, Waiting,
 };
 use crate::domain::transfer::{ExportPlace, ImportOutcome, Item};
-use crate::ports::{Backups as _, Sessions as _, StoreError, Transfer as _};
+use crate::ports::{Backups as _, Ledger as _, Sessions as _, StoreError, Transfer as _};
 use crate::store::tables::{FORGOTTEN_TURNS, SESSION_LOOKS, SESSION_SUMMARIES, SESSIONS, TURNS};
 use crate::store::{RedbBackups, RedbStore, restore_backup};
 
@@ -311,6 +311,32 @@ async fn an_import_changes_no_session_and_brings_nothing_forgotten_back() {
     f.store.erase_sessions(vec![key()], at(75)).await.unwrap();
     let outcomes = import(&f, &whole).await.unwrap();
     assert!(outcomes.iter().all(|one| *one == ImportOutcome::ForgottenHere), "{outcomes:?}");
+    f.finish().await;
+}
+
+#[tokio::test]
+async fn what_an_undo_withdraws_was_said_all_the_same() {
+    let f = Fixture::new();
+    f.say(&["I live in Bergen."], 1).await;
+    let run = f.begin(2).await;
+    let set = ChangeSet {
+        run: Some(run),
+        new: vec![f.taken("Bergen")],
+        changes: Vec::new(),
+        marks: Vec::new(),
+        actor: Actor::Job("extract"),
+        at: at(3),
+    };
+    let turns = vec![(1, Fate::Done(vec![0]))];
+    f.store.settle(Settle { key: key(), set, turns }).await.unwrap();
+    f.end(run, 4).await;
+    f.store.undo(run, Actor::Owner, at(5)).await.unwrap().unwrap();
+    let talk = f.talk().await;
+    assert_eq!((numbers(&talk), talk.turns[0].memories.len()), (vec![1], 0));
+    let target = Fixture::at_second(5);
+    import(&target, &exported(&f, usize::MAX).await).await.unwrap();
+    assert_eq!(numbers(&target.talk().await), [1]);
+    target.finish().await;
     f.finish().await;
 }
 
