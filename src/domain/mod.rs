@@ -33,6 +33,7 @@ pub mod decay;
 pub mod excerpt;
 pub mod measure;
 pub mod ranking;
+pub mod reminder;
 pub mod schedule;
 pub mod scoring;
 pub mod session;
