@@ -48,7 +48,7 @@ fn word(name: &str) -> &'static str {
 fn base(tool: &str, id: &str) -> Value {
     match tool {
         "memory_search" => json!({"query": "tea"}),
-        "memory_store" => json!({"content": "Anna drinks tea"}),
+        "memory_store" | "memory_ingest" => json!({"content": "Anna drinks tea"}),
         "memory_get" => json!({"ids": [id]}),
         "memory_update" => json!({"id": id, "tags": ["tea"], "importance": 0.5}),
         "memory_forget" => json!({"query": "tea", "namespace": "user", "dry_run": true}),
@@ -56,7 +56,6 @@ fn base(tool: &str, id: &str) -> Value {
         "maintenance_run" => json!({"job": "DECAY"}),
         "session_append" => json!({"session": "tea", "content": "Anna drinks tea"}),
         "session_get" => json!({"session": "tea"}),
-        "memory_ingest" => json!({"content": "Anna drinks tea"}),
         _ => json!({}),
     }
 }
