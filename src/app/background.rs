@@ -15,6 +15,7 @@ use super::engine::{Engine, USAGE_FLUSH_EVERY};
 use super::told;
 use super::watchdog::Pulse;
 use crate::config::Config;
+use crate::domain::job::JobName;
 use crate::domain::limits::{MODEL_RETRY_MAX, MODEL_RETRY_MIN};
 use crate::ports::{Backup, EmbedError, ParityReport, Store as _, StoreError};
 use crate::service::ServiceError;
@@ -69,8 +70,8 @@ pub(super) fn start(
                 () = token.cancelled() => break,
                 () = pulse.answer() => {}
                 _ = upkeeps.tick() => {
-                    let log_keep = config.borrow().store.log_keep;
-                    keep_up(&upkeep, log_keep).await;
+                    let now = Arc::clone(&config.borrow());
+                    keep_up(&upkeep, &now).await;
                 }
                 // On a full disk the notes wait in their buffer.
                 _ = flushes.tick(), if upkeep.store().trouble().is_none() => {
@@ -304,7 +305,7 @@ async fn look_for_backup(engine: &Engine) {
     }
 }
 
-async fn keep_up(engine: &Engine, log_keep: Duration) {
+async fn keep_up(engine: &Engine, config: &Config) {
     engine.store().look_for_room().await;
     match engine.service.erase_due().await {
         Ok(0) => {}
@@ -313,7 +314,16 @@ async fn keep_up(engine: &Engine, log_keep: Duration) {
         Err(ServiceError::Store(StoreError::NoRoom(_) | StoreError::Gone(_))) => return,
         Err(error) => tracing::warn!(%error, "forgotten content not erased yet"),
     }
-    let keep = SignedDuration::try_from(log_keep).unwrap_or(SignedDuration::MAX);
+    let extraction = config.jobs.jobs.iter().find(|job| job.name == JobName::Extract);
+    if extraction.is_none_or(|job| !job.is_enabled) {
+        // Else the job sees to it, after it has taken out what is worth remembering.
+        match engine.service.drop_sessions_over().await {
+            Ok(0) => {}
+            Ok(n_items) => tracing::info!(n_items, "turns of old sessions erased"),
+            Err(error) => tracing::warn!(%error, "turns of old sessions not erased yet"),
+        }
+    }
+    let keep = SignedDuration::try_from(config.store.log_keep).unwrap_or(SignedDuration::MAX);
     let Ok(before) = engine.clock.now().checked_sub(keep) else { return };
     match engine.store().trim_log(engine.index_watermark(), before).await {
         Ok(0) => {}

@@ -82,6 +82,7 @@ impl Engine {
             Ports {
                 store: store.clone(),
                 ledger: store.clone(),
+                sessions: store.clone(),
                 backups: Arc::new(RedbBackups::new(
                     Arc::clone(&store),
                     backup_dir(state_dir, config),
@@ -230,6 +231,7 @@ pub(super) fn service_settings(config: &Config) -> Settings {
         agent_grace: config.forget.agent_grace,
         erase_within: config.forget.erase_within,
         grouping: config.consolidate.grouping,
+        sessions: config.sessions.clone(),
         summary_chars: config.llm.summary_chars * 2 / 3..=config.llm.summary_chars,
         backup: BackupPolicy { every: config.backup.every, keep: config.backup.keep },
         zone: jiff::tz::TimeZone::system(),

@@ -12,7 +12,7 @@ use crate::clock::RandomIds;
 use crate::config::Config;
 use crate::domain::job::JobName;
 use crate::jobs::{
-    Archive, Consolidate, Decay, Job, JobsSettings, Parts, Purge, Scheduler, Timetable,
+    Archive, Consolidate, Decay, Extract, Job, JobsSettings, Parts, Purge, Scheduler, Timetable,
 };
 use crate::ports::{Ids as _, Store as _};
 
@@ -29,6 +29,7 @@ pub(super) async fn scheduler(
     let service = || Arc::clone(&engine.service);
     let jobs: Vec<Arc<dyn Job>> = vec![
         Arc::new(Decay::new(service())),
+        Arc::new(Extract::new(service())),
         Arc::new(Consolidate::new(service())),
         Arc::new(Archive::new(service())),
         Arc::new(Purge::new(service())),

@@ -15,6 +15,7 @@ mod places;
 mod process;
 mod reload;
 mod serve;
+mod sessions;
 mod signals;
 mod socket;
 mod watchdog;

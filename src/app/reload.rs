@@ -38,6 +38,8 @@ const LIVE: &[&str] = &[
     "consolidate.size_min",
     "consolidate.size_max",
     "consolidate.diameter",
+    "session.",
+    "extract.",
     "forget.",
     "backup.every_hours",
     "backup.keep",
@@ -226,6 +228,7 @@ fn in_force(old: &Config, new: &Config) -> Config {
     config.forget = new.forget.clone();
     config.backup = BackupConfig { dir: old.backup.dir.clone(), ..new.backup.clone() };
     config.consolidate.grouping = new.consolidate.grouping;
+    config.sessions = new.sessions.clone();
     config.jobs = new.jobs.clone();
     config.server.allow_uids.clone_from(&new.server.allow_uids);
     config.server.connections_per_uid = new.server.connections_per_uid;

@@ -18,6 +18,7 @@ use super::notify::Notifier;
 use super::places;
 use super::process::{Process, dump};
 use super::reload::{Reach, Reloader};
+use super::sessions;
 use super::signals::{Request, Signals, Stop};
 use super::watchdog::{Pulse, Watchdog};
 use crate::bridge;
@@ -213,6 +214,7 @@ async fn bring_up(
     let signalled = watchdog.pulse("signals");
     watch_over(&engine, &watchdog, &notifier, &stop, &tasks);
     run_jobs(&scheduler, watchdog.pulse("jobs"), &tasks);
+    sessions::watch(&engine, &scheduler, &stop, &tasks);
     tracing::info!(
         socket = place,
         state_dir = %state_dir.display(),

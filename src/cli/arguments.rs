@@ -312,6 +312,9 @@ pub struct ForgetArguments {
     /// Everything whose text holds these exact words
     #[arg(long, value_name = "WORDS", conflicts_with = "ids", value_parser = filled)]
     pub query: Option<String>,
+    /// Everything of this session, what was said in it too
+    #[arg(long, value_name = "NAME", conflicts_with = "ids", value_parser = filled)]
+    pub session: Option<String>,
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,

@@ -95,7 +95,11 @@ pub(super) fn forget(what: &ForgetArguments) -> Result<ToolArguments, CliError> 
     if !what.ids.is_empty() && !request.is_empty() {
         return Err(CliError::Usage("name memories by id or by a filter, not both".to_owned()));
     }
-    request.extend(fields([("ids", list_of(&what.ids)), ("query", json!(what.query))]));
+    request.extend(fields([
+        ("ids", list_of(&what.ids)),
+        ("query", json!(what.query)),
+        ("session", json!(what.session)),
+    ]));
     if request.is_empty() {
         return Err(CliError::Usage("name memories by id or by a filter".to_owned()));
     }

@@ -217,6 +217,9 @@ pub(super) fn updated(answer: &Value, json: bool) {
 
 /// What a filtered `forget` would take.
 pub(super) fn preview(answer: &Value) {
+    if let Some(n) = answer["n_sessions"].as_u64() {
+        say(&format!("sessions, with what was said in them: {n}"));
+    }
     say(&format!("matching: {}, the first of them:", text(&answer["n_matching"])));
     for memory in items(answer, "sample") {
         say(&format!("  {} {}", text(&memory["handle"]), cell(&memory["content"])));
@@ -242,6 +245,9 @@ pub(super) fn forgotten(answer: &Value, json: bool) {
         format!("deleted by {}", text(&answer["erase_by"]))
     };
     say(&format!("forgotten: {}, {until}", text(&answer["n_forgotten"])));
+    if let Some(n) = answer["n_turns"].as_u64() {
+        say(&format!("turns of sessions gone for good: {n}"));
+    }
     if let Some(n) = answer["n_withdrawn"].as_u64() {
         say(&format!("made of it and gone for good: {n}"));
     }

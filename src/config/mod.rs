@@ -19,6 +19,7 @@ mod entries;
 mod jobs;
 mod llm;
 mod retention;
+mod session;
 mod settings;
 
 mod paths;

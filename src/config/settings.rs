@@ -17,6 +17,7 @@ use super::reader::Reader;
 use super::retention;
 use crate::domain::archive::ArchivePolicy;
 use crate::domain::contradiction;
+use super::session;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::embedding::is_model_name;
 use crate::domain::identity::{Access, AgentName};
@@ -25,6 +26,7 @@ use crate::domain::memory::Kind;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
 use crate::domain::retention::RetentionRule;
+use crate::domain::session::SessionPolicy;
 
 /// Everything that can be set. What a key means, its unit and its range stand in
 /// `config.toml.example` ([`super::DEFAULTS`]).
@@ -50,6 +52,8 @@ pub struct Config {
     pub retention: Vec<RetentionRule>,
     /// `[consolidate]`
     pub consolidate: ConsolidateConfig,
+    /// `[session]` and `[extract]`
+    pub sessions: SessionPolicy,
     /// `[forget]`
     pub forget: ForgetConfig,
     /// `[backup]`
@@ -251,6 +255,7 @@ impl Config {
             },
             retention: retention::read(reader),
             consolidate: consolidate::read(reader),
+            sessions: session::read(reader),
             forget: forget(reader),
             backup: BackupConfig {
                 dir: reader.path("backup.dir"),

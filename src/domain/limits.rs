@@ -21,6 +21,39 @@ pub const METADATA_KEYS_MAX: usize = 64;
 pub const METADATA_BYTES_MAX: usize = 8 * 1024;
 /// Longest session name, bytes.
 pub const SESSION_BYTES_MAX: usize = 256;
+/// Most turns in one call.
+pub const TURNS_PER_CALL_MAX: usize = 100;
+/// How far the time of a turn may lie ahead: clocks differ.
+pub const TURN_AHEAD_MAX: Duration = Duration::from_hours(24);
+/// The summary of a session has room for so many times what another summary has.
+pub const SESSION_SUMMARY_LENGTHS: usize = 2;
+/// Turns that one session keeps while they wait to be looked at.
+pub const SESSION_TURNS_MAX: u64 = 2_000;
+/// Sessions at a time.
+pub const SESSIONS_MAX: u64 = 10_000;
+/// Turns of a session that are shown unless fewer are asked for, the newest.
+pub const SESSION_TURNS_SHOWN: usize = 20;
+/// Most turns of a session that are shown at once, the newest.
+pub const SESSION_TURNS_SHOWN_MAX: usize = 200;
+/// Characters that a statement taken out of a turn may have.
+pub const FACT_CHARS_MAX: usize = 500;
+/// Longest part of a turn that a language model reads at once, bytes; a longer turn is read in parts.
+pub const TURN_PASSAGE_BYTES_MAX: usize = 1_500;
+/// Tokens of turns that a language model is asked about at once, so that nothing of them is cut off to
+/// fit into the window that is configured by default.
+pub const TURNS_TOKENS_MAX: usize = 1_200;
+/// Tokens that a turn costs beside its text.
+pub const TURN_TOKENS_OVERHEAD: usize = 30;
+/// First and longest time until turns are looked at again that a language model was of no use for.
+pub const EXTRACT_RETRY_MIN: Duration = Duration::from_mins(5);
+/// See [`EXTRACT_RETRY_MIN`].
+pub const EXTRACT_RETRY_MAX: Duration = Duration::from_hours(24);
+/// Sessions that are looked at in one step.
+pub const SESSIONS_PAGE: usize = 100;
+/// Time from what makes a session due to the run that looks at it: what follows at once comes along.
+pub const EXTRACT_DELAY: Duration = Duration::from_secs(1);
+/// Least time between two such runs, so that they do not crowd the others out of the list of runs.
+pub const EXTRACT_PAUSE: Duration = Duration::from_secs(15);
 /// Longest namespace, bytes.
 pub const NAMESPACE_BYTES_MAX: usize = 128;
 /// Most segments of a namespace path.

@@ -40,9 +40,11 @@ pub mod retention;
 pub mod scanner;
 pub mod schedule;
 pub mod scoring;
+pub mod session;
 
 pub mod consolidation;
 pub mod contradiction;
+pub mod extraction;
 pub mod extractive;
 pub mod grounding;
 pub mod summary;

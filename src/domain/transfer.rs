@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::id::MemoryId;
 use super::memory::{Memory, Metadata};
 use super::namespace::Namespace;
+use super::session::{Session, SessionKey, Turn};
 
 /// One version of a memory, with what its readers do not see.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,25 @@ pub enum Item {
     Earlier(Box<Version>),
     /// A memory was forgotten. Its content does not leave the store, restorable or not.
     Forgotten(ForgottenItem),
+    /// A session without its turns.
+    Session(Box<Session>),
+    /// A turn of a session.
+    Turn(Box<TurnItem>),
+}
+
+/// A turn and the session it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnItem {
+    /// Where the session lies.
+    pub namespace: Namespace,
+    /// Its name.
+    pub session: String,
+    /// When it was begun.
+    pub started_at: Timestamp,
+    /// Number of its last turn.
+    pub last_turn: u64,
+    /// The turn.
+    pub turn: Turn,
 }
 
 /// What may be told of a forgotten memory.
@@ -59,10 +79,12 @@ pub enum ExportPlace {
     Memories,
     /// This forgotten memory.
     Forgotten(MemoryId),
+    /// This turn of this session; 0 is the session itself.
+    Session(SessionKey, u64),
 }
 
 /// Items that belong together: a memory with earlier versions, more earlier versions of one that was
-/// imported before, or a forgotten one.
+/// imported before, a forgotten one, a session, or a turn.
 pub type Group = Vec<Item>;
 
 /// What an import made of a group.

@@ -11,6 +11,7 @@
 mod archive;
 mod consolidate;
 mod decay;
+mod extract;
 mod heartbeat;
 mod purge;
 
@@ -33,6 +34,7 @@ pub use archive::Archive;
 pub use consolidate::Consolidate;
 pub use decay::Decay;
 pub use purge::Purge;
+pub use extract::Extract;
 pub use scheduler::{JobsSettings, Parts, Scheduler, Timetable};
 
 use crate::domain::job::{JobName, Outcome, RunId};

@@ -182,6 +182,26 @@ impl Scheduler {
         enabled.map(|job| (job, self.begin(job, ask).map(drop))).collect()
     }
 
+    /// Asks for a run of a job that runs by itself, before its time.
+    ///
+    /// # Errors
+    /// Why there will be none: it does not run by itself, is left alone for a while, or runs already.
+    pub fn run_by_itself(&self, job: JobName, trigger: Trigger) -> Result<(), NotRun> {
+        let settings = self.0.settings();
+        let timetable = settings.timetables.get(&job);
+        if timetable.is_none_or(|timetable| timetable.schedule.is_none()) {
+            return Err(NotRun::Unknown(job));
+        }
+        let now = self.0.clock.now();
+        let paused_until =
+            self.0.board().entries.get(&job).and_then(|entry| entry.state.paused_until);
+        if let Some(until) = paused_until.filter(|until| *until > now) {
+            return Err(NotRun::Active { job, how: format!("paused until {until}") });
+        }
+        let ask = Ask { trigger, is_dry_run: false, scheduled_at: None };
+        self.begin(job, ask).map(drop)
+    }
+
     /// Begins a run as soon as it is its turn, unless one of this job is under way.
     pub(super) fn begin(
         &self,

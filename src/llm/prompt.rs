@@ -137,11 +137,7 @@ impl<'a> Question<'a> {
                 let mut fields = Map::new();
                 fields.insert("id".to_owned(), passage.label.clone().into());
                 if let Some(role) = role {
-                    let name = match role {
-                        Role::User => "user",
-                        Role::Assistant => "assistant",
-                    };
-                    fields.insert("speaker".to_owned(), name.into());
+                    fields.insert("speaker".to_owned(), role.as_str().into());
                 }
                 if let Some(date) = passage.event_date {
                     fields.insert("date".to_owned(), date.to_string().into());

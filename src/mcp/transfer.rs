@@ -1,4 +1,4 @@
-//! The form of an export, version 1: JSON Lines in UTF-8.
+//! The form of an export, version 2: JSON Lines in UTF-8. (Version 1 had no sessions and turns.)
 //!
 //! The first line is the header, the last the footer, and each line between is an object with one key:
 //!
@@ -7,6 +7,8 @@
 //! | `recalld_export` | the header: `version` of this form, `created_at`, and `n_memories` when the export began |
 //! | `memory` | a memory with all its fields, `usage` (how it was used, and its strength anchor) included |
 //! | `earlier` | an earlier version of the memory above it, oldest first, without `usage` |
+//! | `session` | a session, and what its summary tells of turns that are gone |
+//! | `turn` | a turn of the session of that name, which stands above it |
 //! | `forgotten` | a forgotten memory: `id`, `namespace`, `version`, `forgotten_at`; never its content, restorable or not |
 //! | `end` | the footer: `n_memories`, `n_forgotten`, `n_lines` between header and footer, and `blake3` of these lines with their newlines |
 //!
@@ -16,6 +18,8 @@
 //!
 //! A reader takes every version up to its own. A new field is added within a version; one that
 //! changes its meaning makes a new one.
+
+mod sessions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,8 +32,10 @@ use crate::domain::id::{IdReference, MemoryId};
 use crate::domain::memory::{Anchor, Kind, Memory, Metadata, Origin, Status, Usage};
 use crate::domain::transfer::{ForgottenItem, Item, Version};
 
+pub use sessions::{SessionLine, TurnLine};
+
 /// The version of the form that is written, and the newest that is read.
-pub const EXPORT_VERSION: u32 = 1;
+pub const EXPORT_VERSION: u32 = 2;
 
 /// A line of an export.
 #[derive(Debug, Serialize, Deserialize)]
@@ -43,6 +49,10 @@ pub enum Line {
     Earlier(Box<MemoryLine>),
     /// A forgotten one.
     Forgotten(ForgottenLine),
+    /// A session.
+    Session(Box<SessionLine>),
+    /// A turn of it.
+    Turn(Box<TurnLine>),
     /// The last.
     End(Footer),
 }
@@ -200,6 +210,8 @@ pub fn write_item(item: &Item) -> Result<String, serde_json::Error> {
             version: item.version,
             forgotten_at: item.forgotten_at.to_string(),
         }),
+        Item::Session(session) => Line::Session(Box::new(SessionLine::of(session))),
+        Item::Turn(item) => Line::Turn(Box::new(TurnLine::of(item))),
     };
     serde_json::to_string(&line)
 }
@@ -273,6 +285,8 @@ pub fn read_item(line: &str) -> Result<Item, String> {
             version: line.version,
             forgotten_at: time("forgotten_at", &line.forgotten_at)?,
         })),
+        Line::Session(line) => Ok(Item::Session(Box::new(line.into_session()?))),
+        Line::Turn(line) => Ok(Item::Turn(Box::new(line.into_turn()?))),
         Line::RecalldExport(_) | Line::End(_) => {
             Err("a header or footer in the middle of the file".to_owned())
         }

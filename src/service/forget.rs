@@ -8,7 +8,9 @@ use crate::domain::change::{Forget, Forgotten, RequestKey};
 use crate::domain::id::{IdReference, MemoryId};
 use crate::domain::identity::{Actor, Caller};
 use crate::domain::limits::{FORGET_FILTER_MAX, FORGET_IDS_MAX_AGENT, SCAN_PAGE};
-use crate::domain::memory::Memory;
+use crate::domain::memory::{Memory, Status};
+use crate::domain::namespace::NamespacePattern;
+use crate::domain::session::{SessionInfo, SessionKey};
 use crate::domain::text::normalise;
 use crate::ports::{Listing, Measured};
 
@@ -45,6 +47,8 @@ pub enum ForgetAnswer {
     Preview {
         /// How many match.
         n_matching: usize,
+        /// Sessions whose working memory goes with them.
+        n_sessions: usize,
         /// Give this as `confirm` to forget exactly these.
         confirm: String,
         /// The first few.
@@ -54,6 +58,8 @@ pub enum ForgetAnswer {
     Receipt {
         /// What and when.
         receipt: Forgotten,
+        /// Turns of sessions that are gone for good.
+        n_turns: u64,
         /// References that mean nothing the caller may read.
         missing: Vec<String>,
         /// Names of the backups that were made while one of them existed.
@@ -120,7 +126,7 @@ impl Service {
         let unknown = missing.first().cloned();
         match unknown.or_else(|| receipt.missing.first().map(ToString::to_string)) {
             Some(reference) if receipt.ids.is_empty() => Err(ServiceError::NotFound { reference }),
-            _ => Ok(self.receipt(receipt, missing).await),
+            _ => Ok(self.receipt(receipt, 0, missing).await),
         }
     }
 
@@ -135,18 +141,32 @@ impl Service {
         if *scope == Scope::default() && query.is_none() {
             return Err(ServiceError::invalid("ids", "ids, or at least one filter", "neither"));
         }
+        let scope = &whole_life(scope);
         let matching = self.matching(caller, scope, query).await?;
-        let token = token(caller, &matching);
+        let sessions = self.sessions_meant(caller, scope, query).await?;
+        let token = token(caller, &matching, &sessions);
         match confirm {
             None => Ok(ForgetAnswer::Preview {
                 n_matching: matching.len(),
+                n_sessions: sessions.len(),
                 confirm: token,
                 sample: matching.into_iter().take(SAMPLE).collect(),
             }),
             Some(confirm) if confirm.trim() == token => {
+                // First what was said: nothing more can be taken out of it then.
+                let keys: Vec<SessionKey> = sessions
+                    .iter()
+                    .map(|session| SessionKey::of(&session.namespace, &session.name))
+                    .collect();
+                let (n_turns, matching) = if keys.is_empty() {
+                    (0, matching)
+                } else {
+                    let n_turns = self.sessions.erase_sessions(keys, self.clock.now()).await?;
+                    (n_turns, self.matching(caller, scope, query).await?)
+                };
                 let ids = matching.iter().map(|memory| memory.id).collect();
                 let receipt = self.carry_out(caller, ids, request).await?;
-                Ok(self.receipt(receipt, Vec::new()).await)
+                Ok(self.receipt(receipt, n_turns, Vec::new()).await)
             }
             Some(confirm) => {
                 // A call that is sent again after its answer was lost finds its set gone; the store
@@ -154,7 +174,7 @@ impl Service {
                 if request.is_some() {
                     let receipt = self.carry_out(caller, Vec::new(), request).await?;
                     if !receipt.ids.is_empty() {
-                        return Ok(self.receipt(receipt, Vec::new()).await);
+                        return Ok(self.receipt(receipt, 0, Vec::new()).await);
                     }
                 }
                 Err(ServiceError::invalid(
@@ -170,13 +190,43 @@ impl Service {
     }
 
     /// The receipt, with the backups that may still hold what is forgotten.
-    async fn receipt(&self, receipt: Forgotten, missing: Vec<String>) -> ForgetAnswer {
+    async fn receipt(
+        &self,
+        receipt: Forgotten,
+        n_turns: u64,
+        missing: Vec<String>,
+    ) -> ForgetAnswer {
         let (backups, backups_unknown) = match self.backups_holding(&receipt).await {
             Ok(backups) => (backups, None),
             // What is forgotten is forgotten; only this is not known.
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
-        ForgetAnswer::Receipt { receipt, missing, backups, backups_unknown }
+        ForgetAnswer::Receipt { receipt, n_turns, missing, backups, backups_unknown }
+    }
+
+    /// The sessions whose working memory is meant: those of the name that is asked for, unless only a
+    /// part of their memories is.
+    async fn sessions_meant(
+        &self,
+        caller: &Caller,
+        scope: &Scope,
+        query: Option<&str>,
+    ) -> Result<Vec<SessionInfo>, ServiceError> {
+        let Some(name) = scope.session.as_deref().filter(|_| query.is_none()) else {
+            return Ok(Vec::new());
+        };
+        let whole = Scope {
+            session: scope.session.clone(),
+            namespaces: scope.namespaces.clone(),
+            statuses: scope.statuses.clone(),
+            ..Scope::default()
+        };
+        if *scope != whole {
+            return Ok(Vec::new());
+        }
+        let patterns: Vec<NamespacePattern> =
+            scope.namespaces.iter().filter_map(|text| text.parse().ok()).collect();
+        self.sessions_named(caller, name, &patterns).await
     }
 
     /// Every writable memory that matches, oldest first.
@@ -244,6 +294,15 @@ impl Service {
     }
 }
 
+/// What comes from a session goes whole, past memories too.
+fn whole_life(scope: &Scope) -> Scope {
+    let mut scope = scope.clone();
+    if scope.session.is_some() && scope.statuses.is_empty() {
+        scope.statuses = Status::ALL.to_vec();
+    }
+    scope
+}
+
 /// Whether `words` (normalised) stand in `content` as whole words.
 fn holds_words(content: &str, words: &str) -> bool {
     let content = normalise(content);
@@ -263,12 +322,16 @@ fn holds_words(content: &str, words: &str) -> bool {
 }
 
 /// Names exactly this set in its present versions, for this caller.
-fn token(caller: &Caller, matching: &[Memory]) -> String {
+fn token(caller: &Caller, matching: &[Memory], sessions: &[SessionInfo]) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(caller.actor.to_string().as_bytes());
     for memory in matching {
         hasher.update(&memory.id.as_u128().to_be_bytes());
         hasher.update(&memory.version.to_be_bytes());
+    }
+    for session in sessions {
+        hasher.update(&SessionKey::of(&session.namespace, &session.name).0);
+        hasher.update(&session.last_turn.to_be_bytes());
     }
     hasher.finalize().to_hex().chars().take(16).collect()
 }

@@ -22,6 +22,7 @@ pub mod remember;
 pub mod restore;
 pub mod runs;
 pub mod scope;
+pub mod session;
 pub mod status;
 pub mod summarize;
 pub mod summary;
@@ -53,9 +54,10 @@ use crate::domain::decay::DecayPolicy;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
 use crate::domain::retention::RetentionRule;
+use crate::domain::session::SessionPolicy;
 use crate::ports::{
-    Backups, Candidates, Clock, Clusterer, Embedder, Ids, Ledger, Meter, Scorer, Store, Summarizer,
-    Transfer,
+    Backups, Candidates, Clock, Clusterer, Embedder, Ids, Ledger, Meter, Scorer, Sessions, Store,
+    Summarizer, Transfer,
 };
 
 /// What the composition root hands in.
@@ -64,6 +66,8 @@ pub struct Ports {
     pub store: Arc<dyn Store>,
     /// The jobs and what they did, in the same place.
     pub ledger: Arc<dyn Ledger>,
+    /// What was said, in the same place.
+    pub sessions: Arc<dyn Sessions>,
     /// Its backups.
     pub backups: Arc<dyn Backups>,
     /// The way out of it and into it.
@@ -113,6 +117,8 @@ pub struct Settings {
     pub erase_within: Duration,
     /// How memories are grouped, on the scale of the bundled model.
     pub grouping: Policy,
+    /// How sessions are kept, and what is worth remembering of them.
+    pub sessions: SessionPolicy,
     /// How long a summary is, characters.
     pub summary_chars: RangeInclusive<usize>,
     /// Backups on schedule.
@@ -125,6 +131,7 @@ pub struct Settings {
 pub struct Service {
     store: Arc<dyn Store>,
     ledger: Arc<dyn Ledger>,
+    sessions: Arc<dyn Sessions>,
     backups: Arc<dyn Backups>,
     transfer: Arc<dyn Transfer>,
     candidates: Arc<dyn Candidates>,
@@ -141,6 +148,7 @@ pub struct Service {
     usage: usage::UsageBuffer,
     backlog: tokio::sync::Notify,
     uncompared: contradict::Uncompared,
+    said: tokio::sync::Notify,
     health: status::Health,
     backup_trouble: backup::BackupTrouble,
     started_at: Timestamp,
@@ -159,6 +167,7 @@ impl Service {
         Self {
             store: ports.store,
             ledger: ports.ledger,
+            sessions: ports.sessions,
             backups: ports.backups,
             transfer: ports.transfer,
             candidates: ports.candidates,
@@ -175,6 +184,7 @@ impl Service {
             usage: usage::UsageBuffer::default(),
             backlog: tokio::sync::Notify::new(),
             uncompared: contradict::Uncompared::default(),
+            said: tokio::sync::Notify::new(),
             health: status::Health::default(),
             backup_trouble: backup::BackupTrouble::default(),
             started_at,

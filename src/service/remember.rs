@@ -330,7 +330,10 @@ impl Service {
 }
 
 /// The namespace a caller writes to.
-fn writable_namespace(caller: &Caller, asked: Option<&str>) -> Result<Namespace, ServiceError> {
+pub(super) fn writable_namespace(
+    caller: &Caller,
+    asked: Option<&str>,
+) -> Result<Namespace, ServiceError> {
     let namespace = match asked {
         None => caller.access.write_default.clone(),
         Some(text) => text.parse::<Namespace>().map_err(|_| {

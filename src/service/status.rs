@@ -9,6 +9,7 @@ use super::Service;
 use super::backup::BackupReport;
 use super::meaning::Reembedding;
 use crate::domain::embedding::{ModelIdentity, Scripts};
+use crate::domain::namespace::Namespace;
 use crate::ports::{EmbedderReport, IndexReport, LlmReport, ParityReport, StoreError, StoreReport};
 
 /// A whole report.
@@ -34,6 +35,8 @@ pub struct StatusReport {
     pub embedder: Option<EmbedderReport>,
     /// The language models.
     pub llm: LlmStatus,
+    /// How much is kept of what was said; `None` if the store could not answer.
+    pub sessions: Option<Vec<SessionCounts>>,
     /// The pass that fills the space of a new model, while it is under way.
     pub reembedding: Option<Reembedding>,
     /// The last comparison of the indexes with the store.
@@ -79,6 +82,17 @@ impl LlmStatus {
             .collect();
         (!troubles.is_empty()).then(|| troubles.join("; "))
     }
+}
+
+/// How much one namespace keeps of what was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionCounts {
+    /// Which.
+    pub namespace: Namespace,
+    /// Sessions.
+    pub n_sessions: u64,
+    /// Turns that wait to be looked at for what is worth remembering.
+    pub n_waiting: u64,
 }
 
 /// A comparison of the indexes with the store.
@@ -255,9 +269,25 @@ impl Service {
             model,
             embedder,
             llm,
+            sessions: self.session_counts().await.ok(),
             comparison: self.health.comparison().clone(),
             counters: self.meter.snapshot(),
         }
+    }
+
+    async fn session_counts(&self) -> Result<Vec<SessionCounts>, StoreError> {
+        let mut counts: BTreeMap<Namespace, (u64, u64)> = BTreeMap::new();
+        for session in self.sessions.sessions().await? {
+            let (n_sessions, n_waiting) = counts.entry(session.namespace).or_default();
+            *n_sessions += 1;
+            *n_waiting += session.n_waiting;
+        }
+        let count = |(namespace, (n_sessions, n_waiting))| SessionCounts {
+            namespace,
+            n_sessions,
+            n_waiting,
+        };
+        Ok(counts.into_iter().map(count).collect())
     }
 
     fn llm_status(&self) -> LlmStatus {

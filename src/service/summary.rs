@@ -169,12 +169,47 @@ impl SummaryWriter {
         let latest = memories.get(memories.len().saturating_sub(LLM_PASSAGES_MAX)..);
         let latest = latest.unwrap_or(memories);
         let passages = self.passages(latest, order.zone);
-        let (chars, policy) = length(&order.chars, &passages);
+        let (draft, cited) =
+            self.drafted(model, order.aim, &passages, &order.chars, 0, rejections).await?;
+        let sources = latest.iter().zip(&cited).filter(|(_, is_cited)| **is_cited);
+        Ok((draft, sources.map(|(memory, _)| memory.id).collect()))
+    }
+
+    /// A proven draft of a summary of passages, `n_kept` characters of which are a summary already.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) async fn draft(
+        &self,
+        aim: Aim,
+        passages: Vec<Passage>,
+        chars: RangeInclusive<usize>,
+        n_kept: usize,
+    ) -> Result<Draft, Because> {
+        let Some(model) = &self.model else { return Err(Because::NoModel) };
+        let mut rejections = BTreeMap::new();
+        let drafted =
+            self.drafted(model.as_ref(), aim, &passages, &chars, n_kept, &mut rejections).await;
+        self.count(&rejections);
+        drafted.map(|(draft, _)| draft)
+    }
+
+    /// A proven draft, and which passages it cites.
+    async fn drafted(
+        &self,
+        model: &dyn Summarizer,
+        aim: Aim,
+        passages: &[Passage],
+        chars: &RangeInclusive<usize>,
+        n_kept: usize,
+        rejections: &mut BTreeMap<&'static str, u64>,
+    ) -> Result<(Draft, Vec<bool>), Because> {
+        let (chars, policy) = length(chars, passages, n_kept);
         let mut repair = None;
         for _ in 0..DRAFTS_MAX {
             let request = SummaryRequest {
-                aim: order.aim,
-                passages: passages.clone(),
+                aim,
+                passages: passages.to_vec(),
                 chars: chars.clone(),
                 repair: repair.take(),
             };
@@ -188,11 +223,8 @@ impl SummaryWriter {
                     continue;
                 }
             };
-            match prove(&draft, &passages, &policy) {
-                Ok(cited) => {
-                    let sources = latest.iter().zip(&cited).filter(|(_, is_cited)| **is_cited);
-                    return Ok((draft, sources.map(|(memory, _)| memory.id).collect()));
-                }
+            match prove(&draft, passages, &policy) {
+                Ok(cited) => return Ok((draft, cited)),
                 Err((reasons, faults)) => {
                     for reason in reasons {
                         *rejections.entry(reason.as_str()).or_default() += 1;
@@ -204,11 +236,15 @@ impl SummaryWriter {
         Err(Because::Refused)
     }
 
-    /// The texts under labels that nobody can foresee, so that none of them can name another.
-    fn passages(&self, memories: &[&Memory], zone: &TimeZone) -> Vec<Passage> {
+    /// What labels begin with that nobody can foresee, so that no text can name another.
+    pub(super) fn salt(&self) -> String {
         const SALT_CHARS: usize = 3;
-        let salt: String =
-            self.ids.next_id(self.clock.now()).tail_text().chars().take(SALT_CHARS).collect();
+        self.ids.next_id(self.clock.now()).tail_text().chars().take(SALT_CHARS).collect()
+    }
+
+    /// The texts under labels of this call alone.
+    fn passages(&self, memories: &[&Memory], zone: &TimeZone) -> Vec<Passage> {
+        let salt = self.salt();
         let numbered = memories.iter().zip(1..);
         numbered
             .map(|(memory, n)| Passage {
@@ -291,23 +327,27 @@ fn event_date(memory: &Memory, zone: &TimeZone) -> Date {
 }
 
 /// How long a summary of these texts is to be, and what is asked of one: the model may miss the lower
-/// bound by half, since a short summary that is true is better than none.
+/// bound by half, since a short summary that is true is better than none. What is short already, `n_kept`
+/// characters of them, need not become shorter.
 fn length(
     chars: &RangeInclusive<usize>,
     passages: &[Passage],
+    n_kept: usize,
 ) -> (RangeInclusive<usize>, grounding::Policy) {
     let usual = grounding::Policy::default();
     let n_chars: usize = passages.iter().map(|passage| passage.text.chars().count()).sum();
+    let n_long = n_chars.saturating_sub(n_kept);
+    let share_max = (n_kept as f64 + usual.share_max * n_long as f64) / n_chars.max(1) as f64;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a positive share of a count"
     )]
-    let share = (n_chars as f64 * usual.share_max) as usize;
+    let share = (n_chars as f64 * share_max) as usize;
     let most = (*chars.end()).min(share).max(usual.chars_min);
     let least = (*chars.start()).min(most * 2 / 3);
     let chars_min = usual.chars_min.min(least / 2);
-    (least..=most, grounding::Policy { chars_min, chars_max: most, ..usual })
+    (least..=most, grounding::Policy { chars_min, chars_max: most, share_max, ..usual })
 }
 
 /// Which passages a draft cites, if it may be kept; else the reasons, each once, and its faults.

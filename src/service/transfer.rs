@@ -10,7 +10,8 @@ use crate::domain::identity::{AgentName, Caller};
 use crate::domain::limits::{EXPORT_PAGE_BYTES, SESSION_BYTES_MAX};
 use crate::domain::memory::{Memory, Metadata, Status};
 use crate::domain::redaction::redact;
-use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item, Version};
+use crate::domain::session::{Session, Turn};
+use crate::domain::transfer::{ExportPlace, Group, ImportOutcome, Item, TurnItem, Version};
 use crate::ports::ExportPage;
 
 /// A group that came in, with the number of its first line in the file it comes from.
@@ -128,6 +129,8 @@ fn accept(
                 check_namespace(item.namespace.as_str())?;
                 Item::Forgotten(item)
             }
+            Item::Session(session) => Item::Session(Box::new(accept_session(*session, redactor)?)),
+            Item::Turn(item) => Item::Turn(Box::new(accept_turn(*item, redactor)?)),
         });
     }
     match (present, last) {
@@ -149,6 +152,39 @@ fn accept_version(version: Version, redactor: &mut Redactor) -> Result<Version, 
     redacted.metadata = redact_metadata(memory.metadata, redactor);
     let later = redact_later(later, redactor)?;
     Ok(Version { memory: redacted, content_version, later })
+}
+
+fn accept_session(session: Session, redactor: &mut Redactor) -> Result<Session, ServiceError> {
+    check_namespace(session.namespace.as_str())?;
+    check_session(&session.name)?;
+    check_agent(session.agent.as_deref())?;
+    let name = redactor.text(&session.name).to_string();
+    let mut summary = session.summary.clone();
+    if let Some(summary) = &mut summary {
+        if summary.through > session.last_turn {
+            let expected = format!("a turn up to {}", session.last_turn);
+            return Err(ServiceError::invalid("summary.through", expected, summary.through));
+        }
+        for part in &mut summary.parts {
+            check_content(&part.text)?;
+            part.text = redactor.text(&part.text).to_string();
+        }
+    }
+    Ok(Session { name, summary, ..session })
+}
+
+fn accept_turn(item: TurnItem, redactor: &mut Redactor) -> Result<TurnItem, ServiceError> {
+    check_namespace(item.namespace.as_str())?;
+    check_session(&item.session)?;
+    check_content(&item.turn.text)?;
+    check_agent(item.turn.agent.as_deref())?;
+    if !(1..=item.last_turn).contains(&item.turn.number) {
+        let expected = format!("a number 1 to {}", item.last_turn);
+        return Err(ServiceError::invalid("number", expected, item.turn.number));
+    }
+    let session = redactor.text(&item.session).to_string();
+    let turn = Turn { text: redactor.text(&item.turn.text), ..item.turn };
+    Ok(TurnItem { session, turn, ..item })
 }
 
 /// Metadata without secrets; what holds none stays as it is to the last digit.
@@ -176,13 +212,8 @@ fn check_memory(memory: &Memory, content_version: u64) -> Result<(), ServiceErro
     }
     check_metadata(&memory.metadata)?;
     checked_importance(memory.importance)?;
-    if let Some(session) = memory.session.as_ref().filter(|text| text.len() > SESSION_BYTES_MAX) {
-        let expected = format!("at most {SESSION_BYTES_MAX} bytes");
-        return Err(ServiceError::invalid("session", expected, format!("{} bytes", session.len())));
-    }
-    if let Some(agent) = memory.agent.as_ref().filter(|name| name.parse::<AgentName>().is_err()) {
-        return Err(ServiceError::invalid("agent", "the name of an agent", format!("`{agent}`")));
-    }
+    memory.session.as_deref().map(check_session).transpose()?;
+    check_agent(memory.agent.as_deref())?;
     if !(1..=memory.version).contains(&content_version) {
         let expected = format!("a version 1 to {}", memory.version);
         return Err(ServiceError::invalid("content_version", expected, content_version));
@@ -201,6 +232,23 @@ fn check_namespace(namespace: &str) -> Result<(), ServiceError> {
     }
     let expected = "a namespace that holds no secret";
     Err(ServiceError::invalid("namespace", expected, "one that does"))
+}
+
+fn check_session(name: &str) -> Result<(), ServiceError> {
+    if name.len() <= SESSION_BYTES_MAX {
+        return Ok(());
+    }
+    let expected = format!("at most {SESSION_BYTES_MAX} bytes");
+    Err(ServiceError::invalid("session", expected, format!("{} bytes", name.len())))
+}
+
+fn check_agent(name: Option<&str>) -> Result<(), ServiceError> {
+    match name.filter(|name| name.parse::<AgentName>().is_err()) {
+        Some(name) => {
+            Err(ServiceError::invalid("agent", "the name of an agent", format!("`{name}`")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn check_usage(memory: &Memory) -> Result<(), ServiceError> {

@@ -17,6 +17,7 @@ use super::codec::{Stored, decode, encode};
 use super::errors::Result;
 use super::records::{IdText, Unknown, UsageRecord, time, times};
 use super::requests::{Keyed, RequestItem, RequestRecord};
+use super::sessions;
 use super::staging::Staging;
 use super::withdraw::{self, Gone};
 
@@ -54,6 +55,7 @@ pub(super) fn forget(batch: &mut Batch<'_>, request: &Forget) -> Result<Forgotte
     let mut staging = Staging::default();
     withdraw::unlink(batch, &mut staging, &gone)?;
     staging.write(batch, by, None)?;
+    sessions::forget_said(batch, &gone, request.at)?;
     let answer = RequestRecord {
         items: ids.iter().map(|id| item(*id)).collect(),
         missing: missing.iter().map(|id| IdText(*id)).collect(),

@@ -39,6 +39,8 @@ mod ledger;
 mod runs;
 mod undo;
 
+mod sessions;
+
 mod listing;
 mod report;
 mod snapshot;

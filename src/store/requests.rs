@@ -20,6 +20,7 @@ pub(super) enum Keyed {
     Remember,
     Revise,
     Forget,
+    Append,
 }
 
 /// Names of fields as answers carry them.
@@ -120,6 +121,7 @@ fn digest(operation: Keyed, key: &RequestKey) -> [u8; 32] {
         Keyed::Remember => "remember",
         Keyed::Revise => "revise",
         Keyed::Forget => "forget",
+        Keyed::Append => "append",
     };
     let mut hasher = blake3::Hasher::new();
     hasher.update(&uid.to_be_bytes());
@@ -153,6 +155,9 @@ pub(super) struct RequestRecord {
     pub(super) erase_by: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) restorable_until: Option<i64>,
+    /// Of turns that were added: the first, the last, and how many wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) turns: Option<(u64, u64, u64)>,
 }
 
 impl Stored for RequestRecord {
@@ -169,6 +174,7 @@ impl RequestRecord {
             withdrawn: Vec::new(),
             erase_by: None,
             restorable_until: None,
+            turns: None,
         }
     }
 }

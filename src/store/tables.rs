@@ -124,6 +124,17 @@ tables! {
     RUNS runs: u64 => &'static [u8];
     /// (run, sequence number) to (memory it changed, version after that, whether it made it).
     RUN_CHANGES run_changes: (u64, u64) => (u128, u64, bool);
+
+    /// Session to what is known of it beside its turns.
+    SESSIONS sessions: &'static [u8; 32] => &'static [u8];
+    /// (session, number of a turn) to the turn.
+    TURNS turns: (&'static [u8; 32], u64) => &'static [u8];
+    /// Session to what is told of turns that are gone.
+    SESSION_SUMMARIES session_summaries: &'static [u8; 32] => &'static [u8];
+    /// (when it is to be looked at, session).
+    SESSION_LOOKS session_looks: (i64, &'static [u8; 32]) => ();
+    /// (session, number of a turn, 0 being all of them until then) to when it was forgotten.
+    FORGOTTEN_TURNS forgotten_turns: (&'static [u8; 32], u64) => i64;
 }
 
 /// Version of the stored format.

@@ -18,6 +18,7 @@ mod listing;
 mod remembering;
 mod requests;
 mod revising;
+mod sessions;
 mod spaces;
 mod transfer;
 mod undoing;

@@ -6,6 +6,7 @@ use crate::domain::change::Operation;
 use crate::domain::id::MemoryId;
 use crate::domain::limits::SCAN_PAGE;
 use crate::domain::memory::{Memory, Metadata};
+use crate::domain::session::{Session, SessionKey};
 use crate::domain::transfer::{ExportPlace, ForgottenItem, Group, ImportOutcome, Item, Version};
 use crate::ports::ExportPage;
 
@@ -14,6 +15,7 @@ use super::codec::{decode, encode};
 use super::errors::{Result, damaged};
 use super::forget::ForgottenRecord;
 use super::records::{IdText, MemoryRecord, Unknown, UsageRecord, id_texts, time};
+use super::sessions;
 use super::staging::Staging;
 use super::tables::{FORGOTTEN, MEMORIES, USAGE, VERSIONS};
 use super::withdraw;
@@ -32,16 +34,24 @@ pub(super) fn export(
             page.add_versions(transaction, id, version)?
                 && page.add_memories(transaction, id.as_u128().saturating_add(1))?
         }
-        ExportPlace::Memories | ExportPlace::Forgotten(_) => true,
+        ExportPlace::Memories | ExportPlace::Forgotten(_) | ExportPlace::Session(..) => true,
     };
-    if is_whole && !matches!(after, ExportPlace::Forgotten(_)) {
+    if is_whole && matches!(after, ExportPlace::Start | ExportPlace::Memory(..)) {
         page.place = ExportPlace::Memories;
     }
-    let first = match after {
-        ExportPlace::Forgotten(id) => id.as_u128().saturating_add(1),
-        ExportPlace::Start | ExportPlace::Memory(..) | ExportPlace::Memories => 0,
-    };
-    let is_last = is_whole && page.add_forgotten(transaction, first)?;
+    let is_last = is_whole
+        && match after {
+            ExportPlace::Session(key, turn) => {
+                page.add_turns_and_sessions(transaction, key, turn)?
+            }
+            ExportPlace::Forgotten(id) => {
+                page.add_forgotten(transaction, id.as_u128().saturating_add(1))?
+                    && page.add_sessions(transaction, None)?
+            }
+            ExportPlace::Start | ExportPlace::Memory(..) | ExportPlace::Memories => {
+                page.add_forgotten(transaction, 0)? && page.add_sessions(transaction, None)?
+            }
+        };
     Ok(ExportPage { items: page.items, next: (!is_last).then_some(page.place) })
 }
 
@@ -131,6 +141,70 @@ impl Page {
     }
 }
 
+impl Page {
+    /// Adds the turns of a session after this one, and the sessions after it; `false` if the page is
+    /// full before.
+    fn add_turns_and_sessions(
+        &mut self,
+        transaction: &ReadTransaction,
+        key: SessionKey,
+        turn: u64,
+    ) -> Result<bool> {
+        if let Some(session) = sessions::transfer::head(transaction, key)?
+            && !self.add_turns(transaction, &session, turn)?
+        {
+            return Ok(false);
+        }
+        self.add_sessions(transaction, Some(key))
+    }
+
+    /// Adds the sessions after `after`, each with its turns; `false` if the page is full before.
+    fn add_sessions(
+        &mut self,
+        transaction: &ReadTransaction,
+        after: Option<SessionKey>,
+    ) -> Result<bool> {
+        let mut after = after;
+        while let Some(session) = sessions::transfer::next_session(transaction, after)? {
+            if self.is_full() {
+                return Ok(false);
+            }
+            let key = session.key();
+            after = Some(key);
+            let parts = session.summary.iter().flat_map(|summary| &summary.parts);
+            let n_bytes = parts.map(|part| part.text.len()).sum();
+            self.add(
+                Item::Session(Box::new(session.clone())),
+                ExportPlace::Session(key, 0),
+                n_bytes,
+            );
+            if !self.add_turns(transaction, &session, 0)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn add_turns(
+        &mut self,
+        transaction: &ReadTransaction,
+        session: &Session,
+        after: u64,
+    ) -> Result<bool> {
+        let (key, mut after) = (session.key(), after);
+        while let Some((item, n_bytes)) =
+            sessions::transfer::next_turn(transaction, session, after)?
+        {
+            if self.is_full() {
+                return Ok(false);
+            }
+            after = item.turn.number;
+            self.add(Item::Turn(Box::new(item)), ExportPlace::Session(key, after), n_bytes);
+        }
+        Ok(true)
+    }
+}
+
 fn version(memory: Memory, record: &MemoryRecord) -> Version {
     Version { memory, content_version: record.content_version, later: texts(&record.unknown) }
 }
@@ -181,6 +255,8 @@ fn import_group(
             Ok(ImportOutcome::Same)
         }
         [Item::Forgotten(item), ..] => import_forgotten(batch, item, is_dry),
+        [Item::Session(session), ..] => sessions::transfer::import_session(batch, session, is_dry),
+        [Item::Turn(item), ..] => sessions::transfer::import_turn(batch, item, is_dry),
         [] => Ok(ImportOutcome::Same),
     }
 }

@@ -19,6 +19,7 @@ use super::errors::{Result, damaged};
 use super::ledger::change;
 use super::records::{MemoryRecord, Unknown};
 use super::runs::RunRecord;
+use super::sessions;
 use super::staging::Staging;
 use super::withdraw::{made_of, unlink, withdraw};
 
@@ -61,6 +62,7 @@ pub(super) fn undo(
     }
     unlink(batch, &mut staging, &gone)?;
     staging.write(batch, by, None)?;
+    sessions::let_go(batch, &gone)?;
 
     let is_withdrawn: BTreeSet<MemoryId> = withdrawn.iter().copied().collect();
     let left = plan.left.into_iter().filter(|(id, _)| !is_withdrawn.contains(id)).collect();

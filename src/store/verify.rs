@@ -24,6 +24,7 @@ use super::indexes::IndexRows;
 use super::log::LogRecord;
 use super::records::MemoryRecord;
 use super::requests::RequestRecord;
+use super::sessions;
 use super::spaces::SpaceRecord;
 use super::tables::{
     BY_KIND, BY_LAST_USE, BY_TAG, BY_TIME, DEDUPE, ERASURES, FORGOTTEN, FORGOTTEN_VERSIONS,
@@ -42,13 +43,13 @@ pub struct Verified {
 }
 
 impl Verified {
-    fn expect(&mut self, holds: bool, violation: impl FnOnce() -> String) {
+    pub(super) fn expect(&mut self, holds: bool, violation: impl FnOnce() -> String) {
         if !holds && self.violations.len() < VIOLATIONS_MAX {
             self.violations.push(violation());
         }
     }
 
-    fn expect_len(&mut self, table: &str, n_rows: u64, expected: u64) {
+    pub(super) fn expect_len(&mut self, table: &str, n_rows: u64, expected: u64) {
         self.expect(n_rows == expected, || {
             format!("{table} has {n_rows} rows instead of {expected}")
         });
@@ -66,6 +67,7 @@ pub(super) fn verify(transaction: &ReadTransaction) -> Result<Verified> {
     links::check_products(transaction, &mut found)?;
     runs::check(transaction, &mut found)?;
     runs::check_strengths(transaction, &mut found)?;
+    sessions::check(transaction, &mut found)?;
     Ok(found)
 }
 

@@ -74,6 +74,8 @@ pub const EVENTS: &[LogEvent] = &[
     event("usage notes lost", "a little ranking, no memory"),
     event("forgotten content erased", "the grace of so many forgotten memories was over"),
     event("forgotten content not erased yet", "it is tried again each minute"),
+    event("turns of old sessions erased", "they were older than session.ttl_hours"),
+    event("turns of old sessions not erased yet", "it is tried again each minute"),
     event("change log trimmed", "entries older than store.log_keep_days"),
     event("change log not trimmed", "it is tried again each minute"),
     event("backup made", "where it lies and how much is in it"),

@@ -47,6 +47,7 @@ mod rules;
 mod scenarios;
 mod sdk;
 mod secrets;
+mod sessions;
 mod skip;
 mod socket;
 mod supervised;

@@ -140,7 +140,7 @@ async fn a_file_that_is_not_as_it_was_written_is_not_imported_at_all() {
         ("no header", without(0), "line 1: it does not begin"),
         (
             "newer",
-            export.replace("\"version\":1,\"created_at\"", "\"version\":2,\"created_at\""),
+            export.replace("\"version\":1,\"created_at\"", "\"version\":3,\"created_at\""),
             "newer recalld",
         ),
         ("no footer", without(n_lines - 1), "its end is missing"),

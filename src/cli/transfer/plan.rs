@@ -153,7 +153,7 @@ impl Checker {
                     }
                 }
             }
-            Item::Forgotten(_) => {
+            Item::Forgotten(_) | Item::Session(_) | Item::Turn(_) => {
                 let seen = self.all_versions_seen();
                 self.memory = None;
                 seen

@@ -5,6 +5,7 @@ mod jobs;
 mod paths;
 mod problems;
 mod retention;
+mod sessions;
 mod values;
 
 use std::ffi::OsString;

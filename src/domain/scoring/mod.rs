@@ -9,20 +9,20 @@ mod moment;
 mod split;
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::decay::initial_importance;
 use super::grounding::values::{Period, Reading, Value, read};
-use super::memory::Kind;
+use super::memory::{Kind, named_values};
 
-/// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The person.
-    User,
-    /// The agent: what it says is mostly common knowledge.
-    Assistant,
+named_values! {
+    /// Who speaks.
+    Role {
+        /// The person.
+        User = "user",
+        /// The agent: what it says is mostly common knowledge.
+        Assistant = "assistant",
+    }
 }
 
 /// One turn of a conversation.
@@ -91,44 +91,60 @@ pub struct Candidate {
 
 /// The statements of a turn that are worth remembering, in order; dates are read in `zone`.
 pub fn candidates(turn: &Turn<'_>, zone: &TimeZone, policy: &Policy) -> Vec<Candidate> {
-    let now = zone.to_datetime(turn.at);
     split::statements(turn.text)
         .into_iter()
         .filter_map(|text| {
             let scores = score(&text, turn.role)?;
             (policy.mean(&scores) >= policy.mean_min)
-                .then(|| candidate(text, scores, turn.at, now, zone))
+                .then(|| candidate(text, scores, turn.at, zone))
         })
         .collect()
 }
 
-fn candidate(
-    text: String,
-    scores: Scores,
-    at: Timestamp,
-    now: DateTime,
-    zone: &TimeZone,
-) -> Candidate {
+fn candidate(text: String, scores: Scores, at: Timestamp, zone: &TimeZone) -> Candidate {
     let kind = kind(&text);
-    let said = moment::named(&read(&text), kind, now).and_then(|time| zone.to_timestamp(time).ok());
+    let said = named_time(&text, kind, at, zone);
     let event_time = said.or_else(|| (kind == Kind::Event).then_some(at));
     let importance = initial_importance(kind, &text);
     Candidate { text, kind, importance, event_time, scores }
+}
+
+/// The moment that a statement of this sort names, if it was made at `at`: "yesterday" and the like are
+/// meant from there.
+pub fn named_time(text: &str, kind: Kind, at: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let named = moment::named(&read(text), kind, zone.to_datetime(at))?;
+    zone.to_timestamp(named).ok()
+}
+
+/// Whether a text says anything: more than greetings, thanks, assent and stop words.
+pub fn has_content(text: &str) -> bool {
+    let reading = read(text);
+    let (n_words, n_values) = n_telling(text, &reading);
+    n_words > 0 || n_values > 0 || cues::has(&cues::IDENTITY, text)
+}
+
+/// Whether a text ends as a question.
+pub fn is_question(text: &str) -> bool {
+    text.trim_end().ends_with(['?', '？', '吗', '呢'])
+}
+
+/// Telling words, and values.
+fn n_telling(text: &str, reading: &Reading) -> (usize, usize) {
+    let is_name = |word: &str| {
+        reading.values.iter().any(|found| matches!(&found.value, Value::Name(name) if name == word))
+    };
+    let n_words = cues::n_telling(text, is_name);
+    (n_words, reading.values.iter().filter(|found| is_telling(&found.value)).count())
 }
 
 /// What one statement is worth; `None` for small talk, questions, requests, source code and texts without
 /// content.
 pub fn score(text: &str, role: Role) -> Option<Scores> {
     let reading = read(text);
-    let is_name = |word: &str| {
-        reading.values.iter().any(|found| matches!(&found.value, Value::Name(name) if name == word))
-    };
-    let n_words = cues::n_telling(text, is_name);
-    let n_values = reading.values.iter().filter(|found| is_telling(&found.value)).count();
+    let (n_words, n_values) = n_telling(text, &reading);
     let is_identity = cues::has(&cues::IDENTITY, text);
-    let is_question = text.trim_end().ends_with(['?', '？', '吗', '呢']);
     let is_asked =
-        is_question || cues::has(&cues::REQUEST, text) && kind(text) != Kind::Instruction;
+        is_question(text) || cues::has(&cues::REQUEST, text) && kind(text) != Kind::Instruction;
     let is_code = cues::has(&cues::CODE, text);
     if is_asked || is_code || n_words == 0 && n_values == 0 && !is_identity {
         return None;

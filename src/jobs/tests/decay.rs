@@ -19,6 +19,7 @@ use crate::domain::job::{Outcome, RunId};
 use crate::domain::limits::JOB_PAGE;
 use crate::domain::memory::{Anchor, Kind};
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::session::SessionPolicy;
 use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{Clock as _, Measured, Meter, Store as _};
@@ -69,6 +70,7 @@ impl Home {
         let ports = Ports {
             store: store.clone(),
             ledger: store.clone(),
+            sessions: store.clone(),
             backups: Arc::new(RedbBackups::new(store.clone(), dir.path().join("backups"))),
             transfer: store.clone(),
             candidates: index.clone(),
@@ -93,6 +95,7 @@ impl Home {
             agent_grace: Duration::ZERO,
             erase_within: Duration::ZERO,
             grouping: Policy::default(),
+            sessions: SessionPolicy::default(),
             backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
             summary_chars: 200..=300,
             zone: TimeZone::UTC,

@@ -31,7 +31,8 @@ fn word(name: &str) -> &'static str {
     match name {
         "after" => "2020-01-01",
         "before" => "2030-01-01T00:00:00Z",
-        "as_of" | "occurred_at" | "valid_to" => "2026-01-01",
+        "as_of" | "occurred_at" | "valid_to" | "at" => "2026-01-01",
+        "role" => "Assistant",
         "kind" => "FACT",
         "status" => "Active",
         "layer" => "semantic",
@@ -48,12 +49,14 @@ fn word(name: &str) -> &'static str {
 fn base(tool: &str, id: &str) -> Value {
     match tool {
         "memory_search" => json!({"query": "tea"}),
-        "memory_store" => json!({"content": "Anna drinks tea"}),
+        "memory_store" | "memory_ingest" => json!({"content": "Anna drinks tea"}),
         "memory_get" | "memory_restore" => json!({"ids": [id]}),
         "memory_update" => json!({"id": id, "tags": ["tea"], "importance": 0.5}),
         "memory_forget" => json!({"query": "tea", "namespace": "user", "dry_run": true}),
         "memory_feedback" => json!({"ids": [id], "verdict": " Useful "}),
         "maintenance_run" => json!({"job": "DECAY"}),
+        "session_append" => json!({"session": "tea", "content": "Anna drinks tea"}),
+        "session_get" => json!({"session": "tea"}),
         _ => json!({}),
     }
 }
@@ -67,6 +70,7 @@ const SKIPPED: &[&str] = &[
     "confirm",
     "correction",
     "memories",
+    "turns",
     "dry_run",
     "verdict",
     "job",
@@ -86,6 +90,14 @@ async fn every_argument_of_every_tool_is_read_in_every_form() {
             for form in forms(name, schema["type"].as_str().unwrap()) {
                 let mut arguments = base(&tool.name, &id);
                 if ["content", "query"].contains(&name.as_str()) && (form.is_null() || form == "") {
+                    continue;
+                }
+                // Without one it is that of the connection, and this has none.
+                let is_absent = ["", "null", "undefined"].map(Value::from).contains(&form);
+                if tool.name.starts_with("session_")
+                    && name == "session"
+                    && (is_absent || form.is_null())
+                {
                     continue;
                 }
                 arguments[name] = form;

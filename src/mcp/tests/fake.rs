@@ -20,6 +20,7 @@ use crate::domain::job::{JobName, JobState, Outcome, Run, RunId, Trigger};
 use crate::domain::memory::{Memory, Status};
 use crate::domain::ranking::RankingPolicy;
 use crate::domain::search::{Attributes, TextCandidates, TextHit, TextQuery, VectorCandidates};
+use crate::domain::session::SessionPolicy;
 use crate::domain::text::tokens::tokens;
 use crate::index::clusters::DensityClusterer;
 use crate::ports::{
@@ -206,6 +207,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
     let ports = Ports {
         store: store.clone(),
         ledger: store.clone(),
+        sessions: store.clone(),
         transfer: store,
         backups: Arc::new(backups),
         candidates,
@@ -233,6 +235,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         agent_grace: Duration::from_hours(1),
         erase_within: Duration::from_hours(2),
         grouping: Policy::default(),
+        sessions: SessionPolicy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
         zone: TimeZone::UTC,

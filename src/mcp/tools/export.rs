@@ -7,6 +7,7 @@ use super::super::reply::Reply;
 use super::super::transfer::write_item;
 use super::{Call, Outcome};
 use crate::domain::id::{IdReference, MemoryId};
+use crate::domain::session::SessionKey;
 use crate::domain::transfer::ExportPlace;
 use crate::ports::StoreError;
 use crate::service::ServiceError;
@@ -44,6 +45,9 @@ fn cursor_of(place: ExportPlace) -> String {
         ExportPlace::Memory(id, version) => format!("memory {id} {version}"),
         ExportPlace::Memories => "memories".to_owned(),
         ExportPlace::Forgotten(id) => format!("forgotten {id}"),
+        ExportPlace::Session(key, turn) => {
+            format!("session {} {turn}", blake3::Hash::from_bytes(key.0).to_hex())
+        }
     }
 }
 
@@ -54,6 +58,10 @@ fn place(cursor: &str) -> Option<ExportPlace> {
         ["memory", id, version] => Some(ExportPlace::Memory(whole(id)?, version.parse().ok()?)),
         ["memories"] => Some(ExportPlace::Memories),
         ["forgotten", id] => Some(ExportPlace::Forgotten(whole(id)?)),
+        ["session", key, turn] => {
+            let key = SessionKey(*blake3::Hash::from_hex(key).ok()?.as_bytes());
+            Some(ExportPlace::Session(key, turn.parse().ok()?))
+        }
         _ => None,
     }
 }

@@ -25,6 +25,7 @@ pub(super) fn definition() -> Tool {
         scope::kinds_property(),
         scope::after_property(),
         scope::before_property(),
+        schema::text("session", "all of a session, its working memory too"),
         schema::flag("dry_run", "only show what would be forgotten"),
         schema::text("confirm", "token of the preview: forgets exactly that set"),
     ];
@@ -43,7 +44,8 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let zone = call.zone();
     let references = arguments.list(&["ids", "id"])?.unwrap_or_default();
     arguments.refuse_blank_items(scope::LISTS)?;
-    let scope = scope::read(&mut arguments, &zone)?;
+    let session = arguments.word(&["session"])?;
+    let scope = Scope { session, ..scope::read(&mut arguments, &zone)? };
     let query = arguments.word(&["query"])?;
     let is_dry = arguments.flag(&["dry_run"])?.unwrap_or_default();
     let confirm = arguments.word(&["confirm"])?.filter(|_| !is_dry);
@@ -68,7 +70,7 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
         let answer = call.service.get(call.caller, request).await?;
         let memories: Vec<Memory> = answer.memories.into_iter().map(|got| got.memory).collect();
         let missing = [answer.missing, unreadable].concat();
-        return Ok(preview(memories.len(), None, &memories, &missing, &warnings));
+        return Ok(preview((memories.len(), 0), None, &memories, &missing, &warnings));
     }
     let request = ForgetRequest::Ids { references, request: call.request };
     let answer = call.service.forget(call.caller, request).await?;
@@ -77,21 +79,22 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
 
 fn render(answer: &ForgetAnswer, unreadable: &[String], warnings: &[String]) -> Reply {
     match answer {
-        ForgetAnswer::Preview { n_matching, confirm, sample } => {
-            preview(*n_matching, Some(confirm), sample, &[], warnings)
+        ForgetAnswer::Preview { n_matching, n_sessions, confirm, sample } => {
+            preview((*n_matching, *n_sessions), Some(confirm), sample, &[], warnings)
         }
-        ForgetAnswer::Receipt { receipt, missing, backups, backups_unknown } => {
+        ForgetAnswer::Receipt { receipt, n_turns, missing, backups, backups_unknown } => {
             let missing = [missing.as_slice(), unreadable].concat();
             let mut warnings = warnings.to_vec();
             let unknown = |reason| format!("which backups still hold this is not known: {reason}");
             warnings.extend(backups_unknown.as_ref().map(unknown));
-            self::receipt(receipt, &missing, backups, &warnings)
+            self::receipt(receipt, *n_turns, &missing, backups, &warnings)
         }
     }
 }
 
+/// What would be forgotten: so many memories, and the working memory of so many sessions.
 fn preview(
-    n_matching: usize,
+    (n_matching, n_sessions): (usize, usize),
     confirm: Option<&String>,
     sample: &[Memory],
     missing: &[String],
@@ -107,6 +110,10 @@ fn preview(
     ));
     reply.field("dry_run", true);
     reply.field("n_matching", n_matching);
+    if n_sessions > 0 {
+        reply.line(format!("n_sessions: {n_sessions} (their working memory goes, too)"));
+        reply.field("n_sessions", n_sessions);
+    }
     reply.field("confirm", confirm.cloned());
     let shown: Vec<Shown<'_>> = sample
         .iter()
@@ -118,6 +125,7 @@ fn preview(
 
 fn receipt(
     receipt: &Forgotten,
+    n_turns: u64,
     missing: &[String],
     backups: &[String],
     warnings: &[String],
@@ -140,6 +148,10 @@ fn receipt(
     }
     reply.field("n_forgotten", n_forgotten);
     reply.field("forgotten", ids);
+    if n_turns > 0 {
+        reply.line(format!("n_turns (of sessions, gone for good): {n_turns}"));
+        reply.field("n_turns", n_turns);
+    }
     if !receipt.withdrawn.is_empty() {
         let n_withdrawn = receipt.withdrawn.len();
         let withdrawn: Vec<String> = receipt

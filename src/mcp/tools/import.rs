@@ -28,17 +28,18 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let imported = call.service.import(call.caller, groups, is_continued, is_dry).await?;
     for (one, bears) in imported.iter().zip(bears) {
         counts.add(one, bears);
-        problems.extend(problem(one));
+        problems.extend(problem(one, bears));
     }
     let n_problems = problems.len();
     problems.truncate(IMPORT_PROBLEMS_MAX);
     let mut reply = Reply::default();
-    let Counts { n_added, n_same, n_left_out, n_forgotten, n_redacted } = counts;
+    let Counts { n_added, n_same, n_left_out, n_forgotten, n_said, n_redacted } = counts;
     reply.line(format!("added {n_added}, there already {n_same}, left out {n_left_out}"));
     reply.field("n_added", n_added);
     reply.field("n_same", n_same);
     reply.field("n_left_out", n_left_out);
     reply.field("n_forgotten", n_forgotten);
+    reply.field("n_said", n_said);
     reply.field("n_redacted", n_redacted);
     reply.field("n_problems", n_problems);
     reply.remarks("problems", &problems);
@@ -85,7 +86,7 @@ fn groups(lines: &[Value], first_line: u64) -> (Vec<Incoming>, Vec<String>) {
 fn is_version_of(id: &crate::domain::id::MemoryId, incoming: &Incoming) -> bool {
     match incoming.group.first() {
         Some(Item::Memory { version, .. } | Item::Earlier(version)) => version.memory.id == *id,
-        Some(Item::Forgotten(_)) | None => false,
+        Some(Item::Forgotten(_) | Item::Session(_) | Item::Turn(_)) | None => false,
     }
 }
 
@@ -96,6 +97,8 @@ enum Bears {
     /// More earlier versions of a memory that was counted before.
     Earlier,
     Forgotten,
+    /// A session or a turn.
+    Said,
 }
 
 impl Bears {
@@ -104,6 +107,7 @@ impl Bears {
             Some(Item::Memory { .. }) => Self::Memory,
             Some(Item::Earlier(_)) | None => Self::Earlier,
             Some(Item::Forgotten(_)) => Self::Forgotten,
+            Some(Item::Session(_) | Item::Turn(_)) => Self::Said,
         }
     }
 }
@@ -115,6 +119,8 @@ struct Counts {
     n_same: u64,
     n_left_out: u64,
     n_forgotten: u64,
+    /// Lines of sessions.
+    n_said: u64,
     n_redacted: u64,
 }
 
@@ -125,6 +131,7 @@ impl Counts {
             (Ok(ImportOutcome::Added | ImportOutcome::Same), Bears::Forgotten) => {
                 self.n_forgotten += 1;
             }
+            (Ok(ImportOutcome::Added | ImportOutcome::Same), Bears::Said) => self.n_said += 1,
             (Ok(ImportOutcome::Added), Bears::Memory) => self.n_added += 1,
             (Ok(ImportOutcome::Same), Bears::Memory) => self.n_same += 1,
             (
@@ -143,9 +150,12 @@ impl Counts {
 }
 
 /// What the person must know of a group that was left out.
-fn problem(one: &Imported) -> Option<String> {
+fn problem(one: &Imported, bears: Bears) -> Option<String> {
     let reason = match &one.outcome {
         Ok(ImportOutcome::Added | ImportOutcome::Same) => return None,
+        Ok(ImportOutcome::Different) if bears == Bears::Said => {
+            "another session has this name here; it stays as it is"
+        }
         Ok(ImportOutcome::Different) => "another memory has this id here; it stays as it is",
         Ok(ImportOutcome::ForgottenHere) => "it was forgotten here and stays forgotten",
         Ok(ImportOutcome::RememberedHere) => "it was forgotten there and is here; it stays",

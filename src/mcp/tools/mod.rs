@@ -12,6 +12,7 @@ mod maintenance;
 mod reload;
 mod restore;
 mod search;
+mod session;
 mod status;
 mod store;
 mod summarize;
@@ -64,6 +65,9 @@ pub(super) fn listed(toolset: Toolset) -> &'static [Tool] {
             status::definition(),
             // From here on in the full set alone.
             summarize::definition(),
+            session::append_definition(),
+            session::get::definition(),
+            session::ingest_definition(),
             maintenance::run_definition(),
             maintenance::undo_definition(),
             restore::definition(),
@@ -128,6 +132,9 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         feedback::NAME => feedback::run(call, arguments).await,
         list::NAME => list::run(call, arguments).await,
         summarize::NAME => summarize::run(call, arguments).await,
+        session::APPEND => session::append(call, arguments).await,
+        session::INGEST => session::ingest(call, arguments).await,
+        session::get::NAME => session::get::run(call, arguments).await,
         history::NAME => history::run(call, arguments).await,
         restore::NAME => restore::run(call, arguments).await,
         unforget::NAME => unforget::run(call, arguments).await,
@@ -152,6 +159,7 @@ pub(super) fn is_reading(name: &str) -> bool {
             | history::NAME
             | list::NAME
             | status::NAME
+            | session::get::NAME
             | export::NAME
             | maintenance::LIST
             | maintenance::REPORT

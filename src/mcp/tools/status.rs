@@ -15,7 +15,9 @@ use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
 use crate::ports::{LlmReport, LogReport, ParityReport};
 use crate::service::meaning::Reembedding;
-use crate::service::status::{Comparison, LlmStatus, PartState, PartStatus, StatusReport};
+use crate::service::status::{
+    Comparison, LlmStatus, PartState, PartStatus, SessionCounts, StatusReport,
+};
 
 pub(super) const NAME: &str = "memory_status";
 
@@ -84,6 +86,9 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
     if let Some(comparison) = &report.comparison {
         put(&mut facts, "parity", parity(comparison, caller));
     }
+    if let Some(counts) = &report.sessions {
+        put(&mut facts, "sessions", sessions(counts, caller));
+    }
     let jobs = shared.maintenance.jobs();
     let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(job_facts(job))).collect();
     put(&mut facts, "jobs", jobs);
@@ -129,6 +134,16 @@ fn parity(comparison: &Comparison, caller: &Caller) -> JsonObject {
         Err(error) => put(&mut value, "error", error.as_str()),
     }
     value
+}
+
+/// What is kept of what was said, where the caller may read it.
+fn sessions(counts: &[SessionCounts], caller: &Caller) -> Value {
+    let readable =
+        || counts.iter().filter(|counts| caller.access.weight(&counts.namespace).is_some());
+    json!({
+        "n_sessions": readable().map(|counts| counts.n_sessions).sum::<u64>(),
+        "n_waiting_turns": readable().map(|counts| counts.n_waiting).sum::<u64>(),
+    })
 }
 
 fn part(part: &PartStatus) -> Value {

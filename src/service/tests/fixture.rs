@@ -21,10 +21,12 @@ use crate::domain::likeness::Likeness;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::session::SessionPolicy;
 use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{
-    Candidates as _, Clock as _, Embedder, Ids, IndexReport, Measured, Meter, Store, Summarizer,
+    Candidates as _, Clock as _, Embedder, Ids, IndexReport, Measured, Meter, Scorer, Store,
+    Summarizer,
 };
 use crate::service::backup::BackupPolicy;
 use crate::service::contradict::ContradictionSettings;
@@ -94,17 +96,29 @@ impl Fixture {
     /// Ready, without a model of meaning: memories are compared by their words. Summaries are written
     /// by `summarizer`.
     pub(super) async fn of_words(summarizer: Option<Arc<dyn Summarizer>>) -> Self {
-        let fixture = Self::built(None, summarizer);
+        Self::of_words_and(summarizer, None).await
+    }
+
+    /// The same, with `scorer` to choose what is worth remembering.
+    pub(super) async fn of_words_and(
+        summarizer: Option<Arc<dyn Summarizer>>,
+        scorer: Option<Arc<dyn Scorer>>,
+    ) -> Self {
+        let fixture = Self::built(None, summarizer, scorer);
         fixture.load_words().await;
         fixture
     }
 
     /// The space is not open and the indexes are not loaded yet.
     pub(super) fn unloaded(scripts: Scripts) -> Self {
-        Self::built(Some(scripts), None)
+        Self::built(Some(scripts), None, None)
     }
 
-    fn built(scripts: Option<Scripts>, summarizer: Option<Arc<dyn Summarizer>>) -> Self {
+    fn built(
+        scripts: Option<Scripts>,
+        summarizer: Option<Arc<dyn Summarizer>>,
+        scorer: Option<Arc<dyn Scorer>>,
+    ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(Timestamp::from_second(1_700_000_000).unwrap()));
         let settings = StoreSettings { cache_bytes: 4 << 20 };
@@ -122,13 +136,14 @@ impl Fixture {
         let ports = Ports {
             store: store.clone(),
             ledger: store.clone(),
+            sessions: store.clone(),
             backups: Arc::new(RedbBackups::new(store.clone(), dir.path().join("backups"))),
             transfer: store.clone(),
             candidates: index.clone(),
             embedder: scripts.map(|_| model.clone() as Arc<dyn Embedder>),
             clusterer: Arc::new(DensityClusterer { exact_max: 5_000 }),
             summarizer,
-            scorer: None,
+            scorer,
             clock: clock.clone(),
             ids: ids.clone(),
             meter: counted.clone(),
@@ -237,7 +252,7 @@ impl Drop for Fixture {
     }
 }
 
-fn service_settings() -> Settings {
+pub(super) fn service_settings() -> Settings {
     Settings {
         store_wait: Duration::from_millis(500),
         recall_deadline: Duration::from_secs(2),
@@ -252,6 +267,7 @@ fn service_settings() -> Settings {
         agent_grace: GRACE,
         erase_within: ERASE_WITHIN,
         grouping: Policy::default(),
+        sessions: SessionPolicy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::from_hours(24), keep: 2 },
         zone: TimeZone::UTC,

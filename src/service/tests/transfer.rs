@@ -19,7 +19,7 @@ fn changed(item: &Item, change: impl FnOnce(&mut Version)) -> Item {
     let mut item = item.clone();
     match &mut item {
         Item::Memory { version, .. } | Item::Earlier(version) => change(version),
-        Item::Forgotten(_) => panic!("a memory was expected"),
+        Item::Forgotten(_) | Item::Session(_) | Item::Turn(_) => panic!("a memory was expected"),
     }
     item
 }

@@ -24,6 +24,7 @@ use super::super::overlay::Overlay;
 use super::super::records::{time, times};
 use super::super::refusal::{OpenError, catch_text};
 use super::super::reserve::Room;
+use super::super::sessions;
 use super::super::tables::{BACKUPS, FORGOTTEN};
 use super::super::verify::verify;
 use super::inspect;
@@ -297,6 +298,10 @@ fn forget_again(new: &Database, old: &Path, settings: StoreSettings) -> StoreRes
     };
     let snapshot = old.begin_read()?;
     carry_backups(new, &snapshot)?;
+    let said = catch_text(|| write(new, |batch| sessions::forget_again(batch, &snapshot)));
+    if let Err(error) = said.unwrap_or_else(|reason| Err(StoreError::Damaged(reason))) {
+        return Ok(Forgets::Unknown(error.to_string()));
+    }
     let mut n_applied = 0;
     let mut after: Option<MemoryId> = None;
     loop {

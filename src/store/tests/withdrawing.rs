@@ -214,7 +214,9 @@ async fn exported(f: &Fixture) -> Vec<Vec<Item>> {
     for item in f.store.export(ExportPlace::Start, usize::MAX).await.unwrap().items {
         match item {
             Item::Earlier(_) => groups.last_mut().unwrap().push(item),
-            Item::Memory { .. } | Item::Forgotten(_) => groups.push(vec![item]),
+            Item::Memory { .. } | Item::Forgotten(_) | Item::Session(_) | Item::Turn(_) => {
+                groups.push(vec![item]);
+            }
         }
     }
     groups

@@ -157,6 +157,20 @@ impl Reference {
     }
 }
 
+/// What the store on `image` holds, if it opens and is sound.
+pub(super) async fn held(image: Vec<u8>) -> Result<Dump, String> {
+    let store = RedbStore::open_with_backend(Disk::new(image), SETTINGS, at(0))
+        .map_err(|error| format!("does not open: {error}"))?;
+    let found = store.verify().await.map_err(|error| error.to_string())?;
+    let held = dump(&store).await.map_err(|error| error.to_string());
+    store.close();
+    if found.violations.is_empty() {
+        held
+    } else {
+        Err(format!("tables disagree: {:?}", found.violations))
+    }
+}
+
 /// What the disk held at each sync since operation `n_ops`.
 async fn synced_states(disk: &Disk, n_ops: u64) -> Vec<Dump> {
     let mut cuts = disk.cuts();

@@ -7,10 +7,10 @@ use redb::{Key, ReadTransaction, ReadableTable as _, TableDefinition, TableError
 use crate::store::RedbStore;
 use crate::store::errors::Result;
 use crate::store::tables::{
-    BACKUPS, BY_KIND, BY_LAST_USE, BY_TAG, BY_TIME, DEDUPE, ERASURES, FORGOTTEN,
+    BACKUPS, BY_KIND, BY_LAST_USE, BY_TAG, BY_TIME, DEDUPE, ERASURES, FORGOTTEN, FORGOTTEN_TURNS,
     FORGOTTEN_VERSIONS, HANDLES, JOBS, LOG, LOG_OF, MARKS, MEMORIES, META, NAMESPACE_COUNTS,
-    NAMESPACES, PENDING, PRODUCTS, REQUEST_AGES, REQUESTS, RUN_CHANGES, RUNS, SPACES, STRENGTHS,
-    USAGE, VECTOR_SETS, VECTORS, VERSIONS,
+    NAMESPACES, PENDING, PRODUCTS, REQUEST_AGES, REQUESTS, RUN_CHANGES, RUNS, SESSION_LOOKS,
+    SESSION_SUMMARIES, SESSIONS, SPACES, STRENGTHS, TURNS, USAGE, VECTOR_SETS, VECTORS, VERSIONS,
 };
 
 /// (table, key) to value.
@@ -19,7 +19,7 @@ pub(super) type Dump = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 /// Reads all tables.
 pub(super) async fn dump(store: &RedbStore) -> Result<Dump> {
     let dump_whole = |transaction: &ReadTransaction| {
-        assert_eq!(transaction.list_tables()?.count(), 30, "a table is missing in `dump_all`");
+        assert_eq!(transaction.list_tables()?.count(), 35, "a table is missing in `dump_all`");
         dump_all(transaction)
     };
     store.begin_read().await?.read(dump_whole).await
@@ -35,6 +35,7 @@ pub(super) fn dump_all(transaction: &ReadTransaction) -> Result<Dump> {
         META NAMESPACES NAMESPACE_COUNTS MEMORIES USAGE VERSIONS BY_TIME BY_KIND BY_TAG BY_LAST_USE
         DEDUPE HANDLES SPACES VECTOR_SETS VECTORS PENDING LOG REQUESTS REQUEST_AGES FORGOTTEN
         FORGOTTEN_VERSIONS ERASURES BACKUPS PRODUCTS STRENGTHS LOG_OF MARKS JOBS RUNS RUN_CHANGES
+        SESSIONS TURNS SESSION_SUMMARIES SESSION_LOOKS FORGOTTEN_TURNS
     }
     Ok(dump)
 }

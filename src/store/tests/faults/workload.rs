@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use tokio_util::sync::CancellationToken;
 
 use super::super::fixture::{SETTINGS, at, key, new_run, tags};
 use super::disk::Disk;
@@ -26,17 +27,22 @@ use crate::domain::job::{NewRun, Outcome, RunId};
 use crate::domain::limits::CONTENT_BYTES_MAX;
 use crate::domain::memory::{Kind, Memory, Metadata, Origin};
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::scoring::Role;
+use crate::domain::session::SessionPolicy;
 use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{Candidates, Clock as _, Ledger as _, Store};
 use crate::service::backup::BackupPolicy;
 use crate::service::contradict::ContradictionSettings;
-use crate::service::forget::ForgetRequest;
+use crate::service::forget::{ForgetAnswer, ForgetRequest};
 use crate::service::get::GetRequest;
 use crate::service::maintain::BacklogError;
 use crate::service::meaning::OpenSpaceError;
 use crate::service::recall::RecallRequest;
 use crate::service::remember::Draft;
+use crate::service::scope::Scope;
+use crate::service::session::extract::Extraction;
+use crate::service::session::{AppendRequest, TurnDraft};
 use crate::service::update::UpdateRequest;
 use crate::service::{Ports, Service, ServiceError, Settings};
 use crate::store::{OpenError, RedbBackups, RedbStore, StoreSettings};
@@ -91,6 +97,11 @@ pub(super) enum Step {
     Curate,
     /// Their strengths are noted.
     NoteStrengths,
+    /// Turns of two sessions, one of which is over.
+    Say,
+    SayElsewhere,
+    /// What is worth remembering is taken out of that, in the run.
+    Extract,
     /// The run ends.
     EndRun,
     /// It is undone.
@@ -99,12 +110,14 @@ pub(super) enum Step {
     CurateAgain,
     /// The person forgets one of the three: the summary goes with it.
     ForgetSource,
+    /// And all of a session.
+    ForgetSession,
     /// No step of the run: what is stored after it.
     After,
 }
 
 /// All of them.
-pub(super) const STEPS: [Step; 27] = [
+pub(super) const STEPS: [Step; 31] = [
     Step::Begin,
     Step::Store,
     Step::StoreUnembedded,
@@ -128,10 +141,14 @@ pub(super) const STEPS: [Step; 27] = [
     Step::BeginRun,
     Step::Curate,
     Step::NoteStrengths,
+    Step::Say,
+    Step::SayElsewhere,
+    Step::Extract,
     Step::EndRun,
     Step::UndoRun,
     Step::CurateAgain,
     Step::ForgetSource,
+    Step::ForgetSession,
 ];
 
 /// The run that the steps begin.
@@ -187,6 +204,7 @@ impl World {
         let ports = Ports {
             store: store.clone(),
             ledger: store.clone(),
+            sessions: store.clone(),
             candidates,
             backups: Arc::new(RedbBackups::new(store.clone(), "/dev/null/backups".into())),
             transfer: store.clone(),
@@ -264,10 +282,14 @@ impl World {
             Step::BeginRun => self.begin_run().await,
             Step::Curate => self.summarise(step, &TOGETHER[..2], Some(RUN)).await,
             Step::NoteStrengths => self.note_strengths().await,
+            Step::Say => self.say("s1", &["I live in Bergen.", "Ok, thanks."], true).await,
+            Step::SayElsewhere => self.say("s2", &["I am vegetarian."], false).await,
+            Step::Extract => self.extract().await,
             Step::EndRun => self.end_run().await,
             Step::UndoRun => self.undo_run().await,
             Step::CurateAgain => self.summarise(step, &TOGETHER, None).await,
             Step::ForgetSource => self.forget(&owner(), id_of(Step::TogetherThird, 0)).await,
+            Step::ForgetSession => self.forget_session().await,
             Step::After => panic!("no step of the run"),
             Step::Invalidate => {
                 let valid_to = Some(Some(self.clock.now()));
@@ -361,6 +383,38 @@ impl World {
 
     async fn undo_run(&self) -> Result<String, ServiceError> {
         Ok(format!("{:?}", self.store.undo(RUN, Actor::Owner, self.clock.now()).await?))
+    }
+
+    async fn say(&self, name: &str, texts: &[&str], ends: bool) -> Result<String, ServiceError> {
+        let turn =
+            |text: &&str| TurnDraft { role: Role::User, content: (*text).to_owned(), at: None };
+        let request = AppendRequest {
+            session: name.to_owned(),
+            turns: texts.iter().map(turn).collect(),
+            ends,
+            request: Some(key(name)),
+            ..AppendRequest::default()
+        };
+        Ok(format!("{:?}", self.service.session_append(&agent(), request).await?))
+    }
+
+    async fn extract(&self) -> Result<String, ServiceError> {
+        let (now, stop) = (self.clock.now(), CancellationToken::new());
+        let order = Extraction { run: RUN, now, is_dry_run: false, stop };
+        Ok(format!("{:?}", self.service.extract(&order).await?))
+    }
+
+    async fn forget_session(&self) -> Result<String, ServiceError> {
+        let scope = Scope { session: Some("s2".to_owned()), ..Scope::default() };
+        let request = |confirm| ForgetRequest::Matching {
+            scope: Box::new(scope.clone()),
+            query: None,
+            confirm,
+            request: None,
+        };
+        let preview = self.service.forget(&owner(), request(None)).await?;
+        let ForgetAnswer::Preview { confirm, .. } = preview else { panic!("{preview:?}") };
+        Ok(format!("{:?}", self.service.forget(&owner(), request(Some(confirm))).await?))
     }
 
     /// Summarises what some steps have stored.
@@ -496,6 +550,7 @@ fn service_settings() -> Settings {
         agent_grace: grace,
         erase_within: grace,
         grouping: Policy::default(),
+        sessions: SessionPolicy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
         zone: TimeZone::UTC,
