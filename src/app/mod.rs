@@ -28,7 +28,7 @@ use rustix::fs::Mode;
 
 pub use engine::{Engine, EngineSettings};
 
-use crate::cli::{self, Arguments, Command, Door, Fault, Usage};
+use crate::cli::{self, Arguments, Command, Door, Fault, ModelCommand, Usage};
 use crate::clock::SystemClock;
 use crate::config::{self, Config, Environment, Loaded, LogConfig, Problems, Sources};
 use crate::ports::Clock as _;
@@ -115,8 +115,10 @@ fn check_config(loaded: &Loaded, json: bool) -> ExitCode {
 /// Everything that is configured. A client of the daemon goes on with less than a valid
 /// configuration, since the daemon it asks has one.
 fn load(arguments: &Arguments, sources: &Sources) -> Result<Loaded, Problems> {
-    if let Command::CheckConfig | Command::Reload | Command::Model(_) | Command::Restore { .. } =
-        arguments.command
+    if let Command::CheckConfig
+    | Command::Reload
+    | Command::Model(ModelCommand::Use { .. } | ModelCommand::Import(_))
+    | Command::Restore { .. } = arguments.command
     {
         return Config::load(sources);
     }

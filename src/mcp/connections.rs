@@ -105,7 +105,7 @@ pub(super) fn is_admitted(peer: u32, own: u32, allow_uids: &[u32]) -> bool {
     peer == own || allow_uids.contains(&peer)
 }
 
-/// Checks the peer and takes a place for it. Strangers see the end of the stream and nothing else.
+/// Checks the peer and takes a place for it. Who is turned away learns why, and nothing else.
 fn admit(shared: &Arc<Shared>, own: u32, stream: &UnixStream) -> Option<(Uids, Place)> {
     let peer = match stream.peer_cred() {
         Ok(peer) => peer.uid(),
@@ -116,18 +116,23 @@ fn admit(shared: &Arc<Shared>, own: u32, stream: &UnixStream) -> Option<(Uids, P
     };
     if !is_admitted(peer, own, &shared.settings.borrow().allow_uids) {
         tracing::warn!(uid = peer, "uid not allowed, connection dropped");
+        turn_away(stream, format!("uid {peer} is not among server.allow_uids of this daemon"));
         return None;
     }
     let most = shared.settings.borrow().connections_per_uid_max;
     let place = shared.connections.enter(peer, most);
     if place.is_none() {
         tracing::warn!(uid = peer, most, "too many connections, one dropped");
-        let reason = format!("uid {peer} has {most} connections already");
-        let refusal = ErrorData::new(ErrorCode(-32_000), reason, None);
-        // A fresh socket has room for one line; if not, the peer sees the end of the stream.
-        drop(stream.try_write(&line(refusal)));
+        turn_away(stream, format!("uid {peer} has {most} connections already"));
     }
     Some((Uids { own, peer }, place?))
+}
+
+/// Tells a peer why it is not served.
+fn turn_away(stream: &UnixStream, reason: String) {
+    let refusal = ErrorData::new(ErrorCode(-32_000), reason, None);
+    // A fresh socket has room for one line; if not, the peer sees the end of the stream.
+    drop(stream.try_write(&line(refusal)));
 }
 
 /// One connection from its first line to its end.
@@ -252,6 +257,17 @@ mod tests {
         for (peer, expected) in [(1000, true), (1001, true), (0, false), (1002, false)] {
             assert_eq!(is_admitted(peer, 1000, &[1001]), expected, "{peer}");
         }
+    }
+
+    #[tokio::test]
+    async fn who_is_turned_away_learns_why() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        turn_away(&ours, "uid 1002 is not among server.allow_uids".to_owned());
+        drop(ours);
+        let line = LineReader::new(theirs.into_split().0).next().await.unwrap().unwrap();
+        let Line::Whole(line) = line else { panic!("{line:?}") };
+        let told = String::from_utf8(line).unwrap();
+        assert!(told.contains("\"error\"") && told.contains("server.allow_uids"), "{told}");
     }
 
     #[test]

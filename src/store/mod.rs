@@ -164,13 +164,24 @@ impl RedbStore {
         tracing::trace!(?room, "looked for room on the disk");
     }
 
-    /// Whether the file still is at its place; the writer looks at each commit, too.
+    /// Whether the file still is at its place and as it was left; the writer looks at each commit,
+    /// too. Writes nothing.
     ///
     /// # Errors
     /// [`StoreError::Gone`].
     pub async fn look_for_file(&self) -> Result<()> {
         let condition = Arc::clone(&self.condition);
-        snapshot::blocking(move || condition.present()).await
+        snapshot::blocking(move || condition.present()).await?;
+        // Only the thread that writes can tell its own writes from those of others. While it is busy
+        // it looks anyhow, and nobody has to wait for it.
+        let looked = match self.writer.n_waiting() {
+            0 => self.writer.write(|_| Ok(())).await,
+            _ => Ok(()),
+        };
+        match looked {
+            Err(error @ StoreError::Gone(_)) => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Who learns of every commit. Only the first call counts; it comes before the first write.

@@ -259,3 +259,14 @@ fn units_a_clock_and_lingering_are_looked_at_where_systemd_is() {
     let (_, report) = patient.examined(&[]);
     assert_eq!(part(&report, "user unit")[0], "unknown", "a machine without systemd");
 }
+
+#[tokio::test]
+async fn a_file_in_the_place_of_the_socket_is_not_called_a_socket() {
+    let patient = Patient::new(Home::new());
+    let socket = patient.home.path("no-socket");
+    fs::write(&socket, "mine").unwrap();
+    let report = patient.examined_at(&patient.home.state(), &socket);
+    let [state, detail, advice] = part(&report, "daemon");
+    assert_eq!(state, "down", "{report:#}");
+    assert!(detail.contains("no socket") && advice.contains("remove it"), "{detail}: {advice}");
+}

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,7 +62,8 @@ pub(super) async fn reach(sockets: &[PathBuf]) -> Contact {
 
 async fn ask(socket: &Path) -> Result<Contact, (String, String)> {
     let clock = SystemClock::new();
-    let client = Client::connect(socket, &Hello::owner()).await.map_err(|error| why(&error))?;
+    let connected = Client::connect(socket, &Hello::owner()).await;
+    let client = connected.map_err(|error| why(&error, socket))?;
     let asked = async {
         client.initialize(WAIT).await?;
         call_on(&client, "memory_status", json!({})).await
@@ -78,12 +80,17 @@ async fn ask(socket: &Path) -> Result<Contact, (String, String)> {
 }
 
 /// Why nobody answers at a socket that is there, and what to do.
-fn why(error: &ClientError) -> (String, String) {
+fn why(error: &ClientError, socket: &Path) -> (String, String) {
     let ClientError::Connect { source, .. } = error else {
         return (error.to_string(), START.to_owned());
     };
+    let is_socket = |metadata: fs::Metadata| metadata.file_type().is_socket();
     // The rest of the kinds are told as the system tells them.
-    if source.kind() == ErrorKind::ConnectionRefused {
+    if fs::metadata(socket).is_ok_and(|metadata| !is_socket(metadata)) {
+        let advice = "a daemon leaves it alone and does not start: remove it, or choose another \
+                      `server.socket`";
+        ("that is no socket".to_owned(), advice.to_owned())
+    } else if source.kind() == ErrorKind::ConnectionRefused {
         let because = "nobody listens there: it was left by a daemon that was killed";
         (because.to_owned(), format!("{START}; a start replaces it"))
     } else if source.kind() == ErrorKind::PermissionDenied {

@@ -224,6 +224,7 @@ impl Committer {
             let failed = self.commit();
             self.shared.finished(&work, failed);
             if work.closes {
+                self.release();
                 return;
             }
         }
@@ -263,12 +264,17 @@ impl Committer {
     }
 
     fn wipe(&mut self, identity: u64) {
-        if let Some(disk) = self.disk.take() {
-            disk.release();
-        }
+        self.release();
         // What came meanwhile is older than the state of the store that the rebuild will read.
         *self.shared.write() = State::empty(identity);
         self.create();
+    }
+
+    /// Lets go of the files: a merge that still ran would change them under whoever opens them next.
+    fn release(&mut self) {
+        if let Some(disk) = self.disk.take() {
+            disk.release();
+        }
     }
 
     fn create(&mut self) {
@@ -298,8 +304,14 @@ impl Committer {
             let segments = guarded(|| {
                 disk.commit(&writes, stamp)?;
                 disk.segments(&previous)
-            })?;
-            Ok((disk, segments))
+            });
+            match segments {
+                Ok(segments) => Ok((disk, segments)),
+                Err(error) => {
+                    disk.release();
+                    Err(error)
+                }
+            }
         });
         let mut state = self.shared.write();
         match written {

@@ -155,7 +155,7 @@ pub(super) struct Disk {
     reader: IndexReader,
     fields: Fields,
     buffer_bytes: usize,
-    /// Opened by the first commit; dropped when one failed.
+    /// Opened by the first commit.
     writer: Option<IndexWriter>,
 }
 
@@ -245,13 +245,24 @@ impl Disk {
     /// it already may come again.
     ///
     /// # Errors
-    /// Whatever the library or the file system fails with; the files are as before.
+    /// Whatever the library or the file system fails with; the files are as before, and the writer
+    /// stays unusable: the directory is to be released and opened again.
     pub(super) fn commit(&mut self, writes: &[Write], stamp: Stamp) -> tantivy::Result<()> {
-        // The writer is put back only if nothing failed: a failed one stays unusable.
         let mut writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.open_writer()?,
         };
+        let committed = self.write(&mut writer, writes, stamp);
+        self.writer = Some(writer);
+        committed
+    }
+
+    fn write(
+        &self,
+        writer: &mut IndexWriter,
+        writes: &[Write],
+        stamp: Stamp,
+    ) -> tantivy::Result<()> {
         for write in writes {
             writer.delete_term(self.fields.key(write.id));
             if let Some(document) = &write.document {
@@ -261,7 +272,6 @@ impl Disk {
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&stamp.write());
         commit.commit()?;
-        self.writer = Some(writer);
         Ok(())
     }
 

@@ -74,13 +74,21 @@ async fn a_file_that_something_else_writes_into_takes_nothing_more() {
         let old = fs::read(f.file()).unwrap();
         let id = f.store_fact("kept", 1).await;
         assert!(f.takes("as ever").await);
+        let written_at = fs::metadata(f.file()).unwrap().modified().unwrap();
+        assert_eq!(f.store.look_for_file().await, Ok(()));
+        let looked_at = fs::metadata(f.file()).unwrap().modified().unwrap();
+        assert_eq!(looked_at, written_at, "a look writes nothing");
         if truncates {
             fs::File::options().write(true).open(f.file()).unwrap().set_len(0).unwrap();
         } else {
             fs::write(f.file(), &old).unwrap();
         }
+        let looked = f.store.look_for_file().await;
+        assert!(
+            matches!(looked, Err(StoreError::Gone(_))),
+            "before anything is written: {looked:?}"
+        );
         assert!(!f.takes("into a file that is lost").await);
-        assert!(matches!(f.store.look_for_file().await, Err(StoreError::Gone(_))));
         assert_eq!(&*f.get(id).await.unwrap().content, "kept");
         let backups = RedbBackups::new(Arc::clone(&f.store), f.dir.path().join("backups"));
         let made = backups.make(None, at(3)).await.unwrap();

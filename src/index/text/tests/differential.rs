@@ -149,6 +149,7 @@ fn check(world: &World, context: &str) {
         in_namespaces(NAMESPACES),
         Filter { kinds: vec![Kind::Task], ..in_namespaces(&["user", "shared/b"]) },
     ];
+    assert_eq!(world.index.rebuild_reason(), None, "{context}");
     let all: Vec<Counted<'_>> = world.memories.values().map(counted).collect();
     for query in QUERIES {
         let question = read(query);
