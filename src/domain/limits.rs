@@ -63,15 +63,17 @@ pub const RESCORED_MIN: usize = 30;
 pub const QUERY_TERMS_MAX: usize = 256;
 /// Archived memories that a search finds by their words.
 pub const ARCHIVED_CANDIDATES_MAX: usize = 50;
-/// Memories that a new one is compared with, by words and by meaning each.
-pub const COMPARED_MAX: usize = 16;
+/// Memories that a new one is compared with, the nearest of as many found by words and by meaning.
+pub const COMPARED_MAX: usize = 12;
+/// Terms of a new memory by which others are found that it is compared with.
+pub const COMPARED_TERMS_MAX: usize = 48;
 /// Memories of one call that are compared before its answer; of more, all are compared after it.
 pub const COMPARED_AT_STORE_MAX: usize = 16;
 /// Memories that are compared in the background in one step, with a pause after it.
 pub const COMPARED_PER_STEP: usize = 32;
 /// Longest text that is compared with others for contradictions, bytes: a longer one says too many
 /// things to be right or wrong as a whole.
-pub const COMPARED_BYTES_MAX: usize = 1_000;
+pub const COMPARED_BYTES_MAX: usize = 400;
 /// Memories that wait to be compared with others because their store could not wait for it; of more,
 /// the oldest are left as they are.
 pub const UNCOMPARED_MAX: usize = 10_000;
@@ -81,6 +83,8 @@ pub const LINKED_SHOWN_MAX: usize = 8;
 pub const LINKED_CHARS_MAX: usize = 120;
 /// Ids that the report of a run names one by one.
 pub const REPORTED_IDS_MAX: usize = 1_000;
+/// Largest record that is compressed, and what a compressed one may unpack to, bytes.
+pub const PACKED_BYTES_MAX: usize = 1 << 20;
 /// Memories that one run forgets by rules of retention.
 pub const PURGED_MAX: usize = 1_000;
 /// Most clauses a question is split into.

@@ -14,7 +14,7 @@ use crate::domain::memory::{Memory, Status};
 use crate::domain::namespace::Namespace;
 use crate::ports::StoreError;
 
-use super::codec::{decode, encode};
+use super::codec::{Stored as _, decode, encode, pack};
 use super::errors::{Result, damaged};
 use super::indexes::IndexRows;
 use super::log::LogRecord;
@@ -154,7 +154,12 @@ impl<'t> Batch<'t> {
         let (record, usage) = (encode(&new.record)?, encode(&new.usage)?);
         let tables = self.change();
         if let Some(earlier) = tables.memories.insert(id, record.as_slice())? {
-            tables.versions.insert((id, old.record.version), earlier.value())?;
+            let place = (id, old.record.version);
+            if new.record.is_cold() {
+                tables.versions.insert(place, pack(earlier.value())?.as_slice())?;
+            } else {
+                tables.versions.insert(place, earlier.value())?;
+            }
         }
         if old.usage != new.usage {
             tables.usage.insert(id, usage.as_slice())?;

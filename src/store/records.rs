@@ -87,6 +87,10 @@ pub(super) struct MemoryRecord {
 
 impl Stored for MemoryRecord {
     const WHAT: &'static str = "memory";
+
+    fn is_cold(&self) -> bool {
+        self.status == Status::Archived.as_str()
+    }
 }
 
 impl MemoryRecord {

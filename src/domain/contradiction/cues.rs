@@ -43,7 +43,7 @@ static ADDITIVE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// What says that a statement is a guess.
 static HEDGES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"\b(?:probably|maybe|perhaps|possibly|likely|might|may be|could be|i think|i guess|guess|suspects?|suspected|hypothesis|assume|assumed|seems?|apparently|almost|nearly|plans? to|planned|wants? to|hopes? to|considers?|considering)\b|可能|也许|大概|估计|猜|怀疑|似乎|好像|应该是|假设|打算|计划|想要|差点|考虑",
+        r"(?i)\b(?:probably|maybe|perhaps|possibly|likely|might|may be|could be|i think|i guess|guess|suspects?|suspected|hypothesis|assume|assumed|seems?|apparently|almost|nearly|plans? to|planned|wants? to|hopes? to|considers?|considering)\b|可能|也许|大概|估计|猜|怀疑|似乎|好像|应该是|假设|打算|计划|想要|差点|考虑",
     )
     .ok()
 });
@@ -106,6 +106,11 @@ const ROLES: &[&str] = &[
     "叔叔",
     "阿姨",
     "表哥",
+];
+/// Of these one has one; of the others perhaps several.
+const ONLY_ONE: &[&str] = &[
+    "wife", "husband", "partner", "mother", "father", "mom", "mum", "dad", "boss", "manager",
+    "妻子", "老婆", "丈夫", "老公", "妈妈", "母亲", "爸爸", "父亲", "老板", "上司",
 ];
 /// Pronouns that may stand for a name said before.
 const PRONOUNS: &[&str] = &["he", "she", "it", "they", "他", "她", "它"];
@@ -205,6 +210,11 @@ pub(super) fn contrasts(text: &str) -> bool {
 pub(super) fn roles(text: &str) -> Vec<&'static str> {
     let normal = normalise(text);
     ROLES.iter().copied().filter(|role| holds(&normal, role)).collect()
+}
+
+/// Whether somebody may have several people of a role.
+pub(super) fn has_several(role: &str) -> bool {
+    !ONLY_ONE.contains(&role)
 }
 
 pub(super) fn has_pronoun(text: &str) -> bool {

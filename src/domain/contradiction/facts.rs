@@ -44,6 +44,8 @@ pub(super) struct Single {
     pub(super) subject: BTreeSet<String>,
     /// Words and values of what is said.
     pub(super) complement: BTreeSet<String>,
+    /// Whether it is what something is called.
+    pub(super) is_name: bool,
 }
 
 /// Predicates that have one complement at a time.
@@ -58,6 +60,10 @@ static SINGLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
+
+/// Those that say what something is called.
+static CALLED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:(?:is|am) called|name (?:is|are))$|名字是$|叫$").ok());
 
 /// Who works where.
 static WORKPLACE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -205,6 +211,17 @@ impl Facts {
         })
     }
 
+    /// Whether it has several clauses, of one of which another says less than half.
+    pub(super) fn has_clause_beside(&self, other: &Self) -> bool {
+        let clauses: Vec<&Clause> =
+            self.clauses.iter().flatten().filter(|clause| !clause.words.is_empty()).collect();
+        clauses.len() > 1
+            && clauses.iter().any(|clause| {
+                let n_shared = clause.words.intersection(&other.words).count();
+                2 * n_shared < clause.words.len()
+            })
+    }
+
     /// Whether a clause of this statement is said with the opposite sign in another.
     pub(super) fn is_reversed_by(&self, other: &Self) -> bool {
         let candidates = clauses::candidates(&other.clauses);
@@ -258,7 +275,8 @@ fn single(reading: &Reading) -> Option<Single> {
             let text = read(&cues::without_cues(text));
             clauses::content_words(&text, &(0..text.text.len())).into_iter().collect()
         };
-        return Some(Single { subject: words(group(1)), complement: words(group(2)) });
+        let (subject, complement) = (words(group(1)), words(group(2)));
+        return Some(Single { subject, complement, is_name: false });
     }
     let find = |regex: &LazyLock<Option<Regex>>| regex.as_ref()?.find(&reading.text);
     let (found, asks_for_name) = match find(&SINGLE_NAME) {
@@ -279,8 +297,12 @@ fn single(reading: &Reading) -> Option<Single> {
     let is_named = reading
         .values_in(&(found.end()..clause_end))
         .any(|found| matches!(found.value, Value::Name(_)));
-    (is_named || !asks_for_name)
-        .then(|| Single { subject: all(0..found.end()), complement: all(found.end()..clause_end) })
+    let is_name = CALLED.as_ref().is_some_and(|regex| regex.is_match(found.as_str()));
+    (is_named || !asks_for_name).then(|| Single {
+        subject: all(0..found.end()),
+        complement: all(found.end()..clause_end),
+        is_name,
+    })
 }
 
 #[cfg(test)]
@@ -289,6 +311,8 @@ mod tests {
 
     #[test]
     fn the_predicates_of_one_complement_compile() {
-        assert!(SINGLE.is_some() && SINGLE_NAME.is_some() && WORKPLACE.is_some());
+        assert!(
+            SINGLE.is_some() && SINGLE_NAME.is_some() && WORKPLACE.is_some() && CALLED.is_some()
+        );
     }
 }

@@ -67,17 +67,27 @@ impl Default for Policy {
     }
 }
 
+/// A statement, read once to be compared with many.
+pub struct Read<'a> {
+    statement: Statement<'a>,
+    facts: Facts,
+}
+
+impl<'a> Read<'a> {
+    /// Reads a statement.
+    pub fn of(statement: Statement<'a>) -> Self {
+        Self { statement, facts: Facts::of(&statement) }
+    }
+}
+
 /// What `new` is to `old`; `cosine` is `None` if no model reads both.
-pub fn judge(
-    old: &Statement<'_>,
-    new: &Statement<'_>,
-    cosine: Option<f64>,
-    policy: &Policy,
-) -> Verdict {
+pub fn judge(old: &Read<'_>, new: &Read<'_>, cosine: Option<f64>, policy: &Policy) -> Verdict {
     if cosine.is_some_and(|cosine| cosine < policy.related_min) {
         return Verdict::Unrelated;
     }
-    let pair = Pair { old_facts: Facts::of(old), new_facts: Facts::of(new), old, new };
+    let (old_facts, new_facts) = (&old.facts, &new.facts);
+    let (old, new) = (&old.statement, &new.statement);
+    let pair = Pair { old, new, old_facts, new_facts };
     let is_near = cosine.is_some_and(|cosine| cosine >= policy.same_min);
     if pair.is_same(is_near) {
         return Verdict::Same;
@@ -86,6 +96,8 @@ pub fn judge(
     match pair.contradiction() {
         Contradiction::None => Verdict::Unrelated,
         Contradiction::Partial if cue == Cue::None => Verdict::Unclear,
+        // What else it says would be hidden with it.
+        _ if pair.old_says_more() => Verdict::Unclear,
         // What is said to have been so earlier does not replace what is said of later.
         _ if new.event_time < old.event_time => Verdict::Unclear,
         _ if new.event_time == old.event_time && cue != Cue::Strong => Verdict::Unclear,
@@ -96,7 +108,7 @@ pub fn judge(
 /// How two statements contradict each other.
 enum Contradiction {
     None,
-    /// One says more than the other, so that both may hold in part.
+    /// Both may hold: one says more than the other, or they may speak of two things.
     Partial,
     Plain,
 }
@@ -105,8 +117,8 @@ enum Contradiction {
 struct Pair<'a> {
     old: &'a Statement<'a>,
     new: &'a Statement<'a>,
-    old_facts: Facts,
-    new_facts: Facts,
+    old_facts: &'a Facts,
+    new_facts: &'a Facts,
 }
 
 impl Pair<'_> {
@@ -119,7 +131,7 @@ impl Pair<'_> {
 
     /// Whether the new one only says again what the old one says.
     fn is_same(&self, is_near: bool) -> bool {
-        let (old, new) = (&self.old_facts, &self.new_facts);
+        let (old, new) = (self.old_facts, self.new_facts);
         let is_same_day = self.old.event_time.date() == self.new.event_time.date();
         let is_one_event =
             !self.is_eventful() || is_same_day || old.names_a_day() && new.names_a_day();
@@ -150,7 +162,7 @@ impl Pair<'_> {
     }
 
     fn contradiction(&self) -> Contradiction {
-        let (old, new) = (&self.old_facts, &self.new_facts);
+        let (old, new) = (self.old_facts, self.new_facts);
         if old.is_question || new.is_question {
             return Contradiction::None;
         }
@@ -166,15 +178,19 @@ impl Pair<'_> {
         if !matches!(flip, Contradiction::None) {
             return flip;
         }
-        if self.is_replaced_slot() || self.is_replaced_complement() || self.is_replaced_by_word() {
+        if self.is_replaced_slot() || self.is_replaced_by_word() {
             return Contradiction::Plain;
         }
-        Contradiction::None
+        match self.is_replaced_complement() {
+            true if self.may_be_two() => Contradiction::Partial,
+            true => Contradiction::Plain,
+            false => Contradiction::None,
+        }
     }
 
     /// The same said with the opposite sign.
     fn flip(&self) -> Contradiction {
-        let (old, new) = (&self.old_facts, &self.new_facts);
+        let (old, new) = (self.old_facts, self.new_facts);
         let is_reversed = old.is_reversed_by(new) || new.is_reversed_by(old);
         let adds = new.words.difference(&old.words).count();
         let drops = old.words.difference(&new.words).count();
@@ -192,13 +208,13 @@ impl Pair<'_> {
 
     /// Another value in the same place of the same sentence.
     fn is_replaced_slot(&self) -> bool {
-        let (old, new) = (&self.old_facts, &self.new_facts);
+        let (old, new) = (self.old_facts, self.new_facts);
         let differing = old.differing(new);
         let [group] = differing.as_slice() else {
             // Several values at once: only if the new one says that it changes them.
             return differing.len() == 2
                 && self.cue() == Cue::Strong
-                && self.shares_most()
+                && self.shares_most_of_both()
                 && !differing.contains(&Group::Name)
                 && !differing.contains(&Group::Identifier);
         };
@@ -209,8 +225,8 @@ impl Pair<'_> {
         }
         let is_named = matches!(group, Group::Name | Group::Identifier);
         match (is_named, self.cue() >= Cue::Weak) {
-            (true, is_told) => is_told && self.shares_most(),
-            (false, true) => self.is_one_subject() && self.shares_most(),
+            (true, is_told) => is_told && self.shares_most_of_both(),
+            (false, true) => self.is_one_subject() && self.shares_most_of_both(),
             (false, false) => self.is_one_subject() && shares_all,
         }
     }
@@ -232,7 +248,7 @@ impl Pair<'_> {
 
     /// "We use A" and "we use B instead": the cue says what the words alone do not.
     fn is_replaced_by_word(&self) -> bool {
-        let (old, new) = (&self.old_facts, &self.new_facts);
+        let (old, new) = (self.old_facts, self.new_facts);
         let is_other = old.words.difference(&new.words).count() > 0
             && new.words.difference(&old.words).count() > 0;
         self.cue() == Cue::Strong
@@ -242,11 +258,16 @@ impl Pair<'_> {
             && self.is_one_subject()
     }
 
-    /// Whether at least half of the words of the shorter one stand in the other.
-    fn shares_most(&self) -> bool {
-        let (old, new) = (&self.old_facts.words, &self.new_facts.words);
-        let n_shared = old.intersection(new).count();
-        n_shared > 0 && 2 * n_shared >= old.len().min(new.len())
+    /// Whether what has one value each may be two all the same: names, which hardly ever change, and
+    /// people of whom one has several.
+    fn may_be_two(&self) -> bool {
+        let names = self.new_facts.single.as_ref().is_some_and(|single| single.is_name);
+        names || self.new_facts.roles.iter().any(|role| cues::has_several(role))
+    }
+
+    /// Whether the old one has a clause of which the new one says nothing.
+    fn old_says_more(&self) -> bool {
+        self.old_facts.has_clause_beside(self.new_facts)
     }
 
     /// Whether at least half of the words of the longer one stand in the other.
@@ -258,7 +279,7 @@ impl Pair<'_> {
 
     /// Whether both name the same, or the new one refers to the old one's by a pronoun.
     fn is_one_subject(&self) -> bool {
-        let (old, new) = (&self.old_facts, &self.new_facts);
+        let (old, new) = (self.old_facts, self.new_facts);
         old.anchors == new.anchors
             || new.has_pronoun && new.anchors.is_empty()
             || new.cue == Cue::Strong && old.anchors.is_subset(&new.anchors)
@@ -266,7 +287,7 @@ impl Pair<'_> {
 
     /// Whether no group of values is one thing here and another there.
     fn values_do_not_differ(&self) -> bool {
-        self.old_facts.differing(&self.new_facts).is_empty()
+        self.old_facts.differing(self.new_facts).is_empty()
     }
 }
 

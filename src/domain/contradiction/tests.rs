@@ -7,8 +7,9 @@ use super::*;
 
 use Kind::{Event, Fact, Preference, Task};
 
-fn statement(text: &str, kind: Kind, day: i8) -> Statement<'_> {
-    Statement { text, kind, event_time: jiff::civil::date(2026, 11, day).at(9, 0, 0, 0) }
+fn statement(text: &str, kind: Kind, day: i8) -> Read<'_> {
+    let event_time = jiff::civil::date(2026, 11, day).at(9, 0, 0, 0);
+    Read::of(Statement { text, kind, event_time })
 }
 
 /// The verdict on two statements of one kind, the second a week later.
@@ -164,6 +165,20 @@ fn two_facts_about_like_things_stay_two() {
             Unrelated,
         ),
         (Fact, "第3号箱子放在架子上", "第4号箱子放在架子上", Unrelated),
+        (
+            Fact,
+            "Ann: I'm majoring in Economics!",
+            "Ann: I'm doing well, Kate. I've been travelling from Miami to Turin for a couple of days, \
+             it's nice to get to the beach again!",
+            Unrelated,
+        ),
+        (
+            Fact,
+            "Always use APA style for references",
+            "I adjusted my manuscript to MLA style because the journal asks for it, and I wonder \
+             whether that changes how I use my tools for references",
+            Unrelated,
+        ),
         (Fact, "I live in Berlin", "I live in Berlin, near the zoo", Unrelated),
         (Fact, "My manager is a lawyer", "My manager is Bob", Unrelated),
         (Fact, "我的上司是干律师这行的", "我的上司是天津人", Unrelated),
@@ -201,13 +216,23 @@ fn without_an_order_a_contradiction_is_unclear() {
         ("团队有20人", "团队有25人"),
     ] {
         for (old_day, new_day) in [(10, 10), (17, 10)] {
-            let (old, new) = (statement(old, Fact, old_day), statement(new, Fact, new_day));
-            assert_eq!(judge(&old, &new, Some(0.9), &policy), Unclear, "{} {}", old.text, new.text);
+            let read = (statement(old, Fact, old_day), statement(new, Fact, new_day));
+            assert_eq!(judge(&read.0, &read.1, Some(0.9), &policy), Unclear, "{old} {new}");
         }
     }
     let old = statement("The deadline is 20 November", Fact, 10);
     let new = statement("The deadline was changed to 27 November", Fact, 10);
     assert_eq!(judge(&old, &new, Some(0.9), &policy), Correction);
+    for (old, new) in [
+        ("My name is Ann", "My name is Bob"),
+        ("你好，我叫郝明，很高兴认识你。", "你好，我叫李雪，很高兴能认识你。"),
+        ("My brother lives in Berlin", "My brother lives in Munich"),
+        ("我的同事他在广州上班呢。", "我的同事在设计院工作。"),
+        ("I like coffee and my dentist is on the third floor", "I no longer like coffee"),
+        ("我喜欢喝咖啡，我的牙医在三楼", "我不再喝咖啡了"),
+    ] {
+        assert_eq!(verdict(Fact, old, new, Some(0.9)), Unclear, "{old} {new}");
+    }
     // One says more than the other: both may hold in part.
     assert_eq!(verdict(Fact, "I like tea", "I don't like tea with milk", Some(0.8)), Unclear);
 }

@@ -113,6 +113,8 @@ impl Service {
             id,
             content: &memory.content,
             kind: memory.kind,
+            tags: &memory.tags,
+            metadata: &memory.metadata,
             namespace: &memory.namespace,
             event_time: memory.event_time(),
             vector: chunks.first(),

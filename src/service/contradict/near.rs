@@ -11,15 +11,19 @@ use tokio::time::{Instant, timeout_at};
 use super::super::Service;
 use super::super::meaning::OpenSpace;
 use crate::domain::change::NewMemory;
-use crate::domain::contradiction::{Statement, Verdict, judge};
+use crate::domain::contradiction::{Read, Statement, Verdict, judge};
 use crate::domain::embedding::{ScriptShares, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
-use crate::domain::limits::{COMPARED_BYTES_MAX, COMPARED_MAX};
-use crate::domain::memory::{Kind, Memory, Status};
+use crate::domain::limits::{COMPARED_BYTES_MAX, COMPARED_MAX, COMPARED_TERMS_MAX};
+use crate::domain::memory::{Kind, Memory, Metadata, Status};
 use crate::domain::namespace::Namespace;
 use crate::domain::text::query;
 use crate::ports::Snapshot;
+
+/// Metadata that says what a memory belongs to.
+const CONTEXT_KEYS: &[&str] =
+    &["project", "repo", "repository", "workspace", "host", "device", "customer", "person", "user"];
 
 /// What a memory is to those that were there before it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +44,8 @@ pub(super) struct Newcomer<'a> {
     pub(super) id: MemoryId,
     pub(super) content: &'a str,
     pub(super) kind: Kind,
+    pub(super) tags: &'a [String],
+    pub(super) metadata: &'a Metadata,
     pub(super) namespace: &'a Namespace,
     pub(super) event_time: Timestamp,
     /// The vector of its text (of the beginning, if it has several), if there is one.
@@ -53,10 +59,27 @@ impl<'a> Newcomer<'a> {
             id: memory.id,
             content: &memory.content,
             kind: memory.kind,
+            tags: &memory.tags,
+            metadata: &memory.metadata,
             namespace: &memory.namespace,
             event_time: memory.occurred_at.unwrap_or(now),
             vector: memory.embedded.as_ref().and_then(|embedded| embedded.chunks.first()),
         }
+    }
+}
+
+impl Newcomer<'_> {
+    /// Whether it is marked as speaking of another thing than `old` does: both have tags and share
+    /// none, or they belong to two projects or the like.
+    fn is_elsewhere(&self, old: &Memory) -> bool {
+        let shares_no_tag = !self.tags.is_empty()
+            && !old.tags.is_empty()
+            && !self.tags.iter().any(|tag| old.tags.contains(tag));
+        let is_of_another = |key: &&str| match (self.metadata.get(*key), old.metadata.get(*key)) {
+            (Some(here), Some(there)) => here != there,
+            _ => false,
+        };
+        shares_no_tag || CONTEXT_KEYS.iter().any(|key| is_of_another(&key))
     }
 }
 
@@ -76,12 +99,21 @@ impl Service {
         let snapshot = timeout_at(ready_by, self.store.snapshot()).await.ok()?.ok()?;
         let (near, is_whole) = self.near(&snapshot, newcomer, now, ready_by).await?;
         let mut bearing = Bearing { is_whole, ..Bearing::default() };
-        let new = statement(newcomer.content, newcomer.kind, newcomer.event_time, &settings.zone);
-        for (old, cosine) in near {
-            let statement = statement(&old.content, old.kind, old.event_time(), &settings.zone);
-            match judge(&statement, &new, cosine, &settings.contradiction.policy) {
+        let new = read(newcomer.content, newcomer.kind, newcomer.event_time, &settings.zone);
+        let policy = &settings.contradiction.policy;
+        let is_related = |(_, cosine): &(Memory, Option<f64>)| {
+            cosine.is_none_or(|cosine| cosine >= policy.related_min)
+        };
+        for (old, cosine) in near.into_iter().filter(is_related).take(COMPARED_MAX) {
+            let verdict = {
+                let old = read(&old.content, old.kind, old.event_time(), &settings.zone);
+                judge(&old, &new, cosine, policy)
+            };
+            match verdict {
                 Verdict::Same => bearing.same.push(old),
-                Verdict::Correction if !is_protected(&old) => bearing.corrects.push(old),
+                Verdict::Correction if !is_protected(&old) && !newcomer.is_elsewhere(&old) => {
+                    bearing.corrects.push(old)
+                }
                 Verdict::Correction | Verdict::Unclear => bearing.unclear.push(old.id),
                 Verdict::Unrelated => {}
             }
@@ -104,7 +136,9 @@ impl Service {
             valid_at: Some(now),
             ..Filter::default()
         };
-        let terms = query::read(newcomer.content);
+        let mut terms = query::read(newcomer.content);
+        terms.clauses.truncate(1);
+        terms.clauses.iter_mut().for_each(|clause| clause.truncate(COMPARED_TERMS_MAX));
         let text = self.candidates.by_text(snapshot, terms, &filter, COMPARED_MAX);
         let text = timeout_at(ready_by, text).await.ok()?.ok()?;
         let mut ids: Vec<MemoryId> = text.hits.iter().map(|hit| hit.id).collect();
@@ -173,11 +207,6 @@ fn is_protected(memory: &Memory) -> bool {
     memory.pinned || memory.importance >= 1.0 || memory.kind == Kind::Instruction
 }
 
-fn statement<'a>(
-    text: &'a str,
-    kind: Kind,
-    event_time: Timestamp,
-    zone: &TimeZone,
-) -> Statement<'a> {
-    Statement { text, kind, event_time: zone.to_datetime(event_time) }
+fn read<'a>(text: &'a str, kind: Kind, event_time: Timestamp, zone: &TimeZone) -> Read<'a> {
+    Read::of(Statement { text, kind, event_time: zone.to_datetime(event_time) })
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use redb::ReadableTable as _;
 use serde::{Deserialize, Serialize};
 
 use super::fixture::{Fixture, SETTINGS, at, embedded, forget_request, model, tags};
@@ -54,9 +55,49 @@ fn a_stored_value_is_a_version_byte_and_named_fields() {
     let bytes = encode(&Sample { n: 7 }).unwrap();
     assert_eq!(bytes, [1, 0x81, 0xa1, b'n', 7]);
     assert_eq!(decode::<Sample>(&bytes).unwrap(), Sample { n: 7 });
-    for damaged in [&b""[..], &[2, 0x81, 0xa1, b'n', 7], &[1, 0x81, 0xa1, b'm', 7], &[1, 0x81]] {
+    for damaged in [
+        &b""[..],
+        &[2, 0x81, 0xa1, b'n', 7],
+        &[1, 0x81, 0xa1, b'm', 7],
+        &[1, 0x81],
+        &[0x81, 0x81, 0xa1, b'n', 7],
+    ] {
         assert!(matches!(decode::<Sample>(damaged), Err(StoreError::Damaged(_))), "{damaged:?}");
     }
+}
+
+#[tokio::test]
+async fn an_archived_memory_is_kept_compressed_with_its_versions() {
+    let f = Fixture::new();
+    for content in [
+        "The ferry to the island leaves at nine and comes back at six. ".repeat(20),
+        "去岛上的渡轮九点出发，六点回来。".repeat(20),
+    ] {
+        let id = f.store_fact(&content, 1).await;
+        let n_bytes = async || {
+            let count = move |batch: &mut crate::store::batch::Batch<'_>| {
+                let (tables, id) = (batch.change(), id.as_u128());
+                let row = tables.memories.get(id)?.map(|row| row.value().len());
+                let versions = tables.versions.range((id, 0)..=(id, u64::MAX))?;
+                let n_versions = versions.map(|row| row.unwrap().1.value().len()).sum();
+                Ok((row.unwrap(), n_versions))
+            };
+            let found: (usize, usize) = f.store.writer.write(count).await.unwrap();
+            found
+        };
+        let (plain, _) = n_bytes().await;
+        let status = |status| Patch { status: Some(status), ..Patch::default() };
+        f.revise(id, status(Status::Archived), 2).await;
+        let (packed, version) = n_bytes().await;
+        assert!(4 * packed < plain && 4 * version < plain, "{plain} {packed} {version}");
+        assert_eq!(*f.get(id).await.unwrap().content, content);
+        let snapshot = f.snapshot().await;
+        assert_eq!(*snapshot.history(id).await.unwrap()[0].content, content);
+        f.revise(id, status(Status::Active), 3).await;
+        assert_eq!(n_bytes().await.0, plain);
+        assert_eq!(*f.get(id).await.unwrap().content, content);
+    }
+    f.finish().await;
 }
 
 #[tokio::test]
