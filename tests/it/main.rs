@@ -54,3 +54,4 @@ mod truth;
 mod unconnected;
 mod units;
 mod watch;
+mod year;
