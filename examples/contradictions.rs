@@ -26,7 +26,7 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 struct Line {
     conv: String,
-    time: Timestamp,
+    time: String,
     text: String,
 }
 
@@ -75,6 +75,6 @@ fn measure(set: &Path) {
 
 /// A turn as a fact said at its time, which is the kind that is corrected most easily.
 fn read(line: &Line) -> Read<'_> {
-    let event_time = TimeZone::UTC.to_datetime(line.time);
+    let event_time = TimeZone::UTC.to_datetime(line.time.parse::<Timestamp>().unwrap());
     Read::of(Statement { text: &line.text, kind: Kind::Fact, event_time })
 }

@@ -1,10 +1,18 @@
 //! What a caller says of memories that it was given.
+//!
+//! Useful and useless move how well a memory lasts. Wrong is a contradiction: the memory is true no
+//! longer, and what is true takes its place if the caller says it or if one current memory is linked as
+//! saying otherwise. What the wrong one had replaced is named, since it may have been right.
 
 use jiff::Timestamp;
 
+use super::contradict::{change_set, replacing};
+use super::linked::contradicting;
+use super::remember::Draft;
 use super::{Service, ServiceError};
-use crate::domain::change::{Patch, Revise, Revised};
+use crate::domain::change::{Change, Patch, Revise, Revised};
 use crate::domain::decay::{Use, Verdict};
+use crate::domain::id::MemoryId;
 use crate::domain::identity::Caller;
 use crate::domain::limits::GET_IDS_MAX;
 use crate::domain::memory::{Memory, Status};
@@ -16,15 +24,28 @@ pub struct FeedbackRequest {
     pub references: Vec<String>,
     /// What is said of each.
     pub verdict: Verdict,
+    /// What is true instead of a single memory that is wrong.
+    pub correction: Option<String>,
 }
 
 /// What became of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeedbackAnswer {
-    /// The memories, each with its strength after it, 0.0..=1.0.
-    pub memories: Vec<(Memory, f64)>,
+    /// What became of the memories, in the order asked.
+    pub memories: Vec<Judged>,
     /// References that mean nothing the caller may read.
     pub missing: Vec<String>,
+}
+
+/// A memory that something was said of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// As it is now.
+    pub memory: Memory,
+    /// How strong, 0.0..=1.0.
+    pub strength: f64,
+    /// What it replaced when it was stored, if it is wrong: that is not current by itself.
+    pub replaced: Option<MemoryId>,
 }
 
 impl Service {
@@ -37,15 +58,19 @@ impl Service {
     pub async fn feedback(
         &self,
         caller: &Caller,
-        request: FeedbackRequest,
+        mut request: FeedbackRequest,
     ) -> Result<FeedbackAnswer, ServiceError> {
         let n_asked = request.references.len();
         if n_asked == 0 || n_asked > GET_IDS_MAX {
             return Err(ServiceError::invalid("ids", format!("1 to {GET_IDS_MAX} ids"), n_asked));
         }
+        if request.correction.is_some() && (n_asked > 1 || request.verdict != Verdict::Wrong) {
+            let (expected, given) = ("the verdict wrong on a single id", request.verdict.as_str());
+            return Err(ServiceError::invalid("correction", expected, given));
+        }
         let snapshot = self.store.snapshot().await?;
         let mut answer = FeedbackAnswer { memories: Vec::new(), missing: Vec::new() };
-        for reference in request.references {
+        for reference in std::mem::take(&mut request.references) {
             let found = match request.verdict {
                 Verdict::Useful | Verdict::Useless => {
                     self.find(caller, &snapshot, "ids", &reference).await
@@ -53,9 +78,13 @@ impl Service {
                 Verdict::Wrong => self.find_writable(caller, &snapshot, "ids", &reference).await,
             };
             match found {
-                Ok(memory) => {
-                    answer.memories.push(self.judge(caller, memory, request.verdict).await?);
-                }
+                Ok(memory) => answer.memories.push(match request.verdict {
+                    Verdict::Useful => self.judged(caller, memory, Use::Useful).await,
+                    Verdict::Useless => self.judged(caller, memory, Use::Useless).await,
+                    Verdict::Wrong => {
+                        self.found_wrong(caller, memory, request.correction.take()).await?
+                    }
+                }),
                 Err(ServiceError::NotFound { reference }) => answer.missing.push(reference),
                 Err(other) => return Err(other),
             }
@@ -68,40 +97,88 @@ impl Service {
         }
     }
 
-    async fn judge(
-        &self,
-        caller: &Caller,
-        memory: Memory,
-        verdict: Verdict,
-    ) -> Result<(Memory, f64), ServiceError> {
+    async fn judged(&self, caller: &Caller, memory: Memory, how: Use) -> Judged {
         let now = self.clock.now();
-        let how = match verdict {
-            Verdict::Useful => Use::Useful,
-            Verdict::Useless => Use::Useless,
-            Verdict::Wrong => {
-                let memory = self.invalidated(caller, memory, now).await?;
-                let strength = self.strength(&memory, now);
-                return Ok((memory, strength));
-            }
-        };
         let strength = self.reinforce(&memory, how, 0, now);
         let memory = match how {
             Use::Useful => self.used(memory, &caller.actor, now).await,
             Use::Read | Use::Useless => memory,
         };
-        Ok((memory, strength))
+        Judged { memory, strength, replaced: None }
     }
 
-    /// The memory, no longer valid from now on; one that is not current anyhow stays as it is.
+    async fn found_wrong(
+        &self,
+        caller: &Caller,
+        memory: Memory,
+        correction: Option<String>,
+    ) -> Result<Judged, ServiceError> {
+        let now = self.clock.now();
+        let is_current = !matches!(memory.status, Status::Superseded | Status::Invalidated);
+        let (id, replaced) = (memory.id, memory.supersedes.filter(|_| is_current));
+        let memory = match correction {
+            Some(correction) => {
+                let draft = Draft {
+                    content: correction,
+                    kind: Some(memory.kind),
+                    tags: memory.tags.clone(),
+                    metadata: memory.metadata.clone(),
+                    supersedes: Some(id.to_string()),
+                    ..Draft::default()
+                };
+                self.remember(caller, vec![draft], None).await?;
+                self.present(memory).await?
+            }
+            None if !is_current => memory,
+            None => match self.settled(caller, &memory, now).await? {
+                Some(memory) => memory,
+                None => self.invalidated(caller, memory, now).await?,
+            },
+        };
+        let strength = self.strength(&memory, now);
+        Ok(Judged { memory, strength, replaced })
+    }
+
+    /// The memory, replaced by the one current memory that says otherwise, if there is just one.
+    async fn settled(
+        &self,
+        caller: &Caller,
+        memory: &Memory,
+        now: Timestamp,
+    ) -> Result<Option<Memory>, ServiceError> {
+        let snapshot = self.store.snapshot().await?;
+        let others = contradicting(caller, &snapshot, memory).await?;
+        let [right] = others.as_slice() else { return Ok(None) };
+        if !caller.access.may_write(&right.namespace) {
+            return Ok(None);
+        }
+        let mut changes = replacing(std::slice::from_ref(memory), right.id, now);
+        if right.supersedes.is_none() {
+            let patch = Patch { supersedes: Some(Some(memory.id)), ..Patch::default() };
+            changes.push(Change { id: right.id, version: right.version, patch });
+        }
+        let applied = self.store.apply(change_set(changes, caller.actor.clone(), now)).await?;
+        if !applied.conflicts.is_empty() {
+            let expected = "memories that nobody else changes at this moment; try again";
+            return Err(ServiceError::invalid("ids", expected, "one that was just changed"));
+        }
+        Ok(Some(self.present(memory.clone()).await?))
+    }
+
+    /// The memory as it is now.
+    async fn present(&self, memory: Memory) -> Result<Memory, ServiceError> {
+        let snapshot = self.store.snapshot().await?;
+        let present = snapshot.memories(vec![memory.id]).await?.into_iter().flatten().next();
+        present.ok_or_else(|| ServiceError::NotFound { reference: memory.id.to_string() })
+    }
+
+    /// The memory, no longer valid from now on.
     async fn invalidated(
         &self,
         caller: &Caller,
         memory: Memory,
         now: Timestamp,
     ) -> Result<Memory, ServiceError> {
-        if matches!(memory.status, Status::Superseded | Status::Invalidated) {
-            return Ok(memory);
-        }
         let revise = Revise {
             id: memory.id,
             patch: Patch { valid_to: Some(Some(now)), ..Patch::default() },

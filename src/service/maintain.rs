@@ -64,12 +64,12 @@ impl Service {
         } else {
             self.store.attach_vectors(ready, self.clock.now()).await?
         };
-        if n_embedded > 0 {
-            // Some may have waited for their vectors to be compared with others.
-            self.uncompared.wake();
-        }
         if !has_more {
             self.settle(&open).await?;
+        }
+        if n_embedded > 0 {
+            // Some may have waited for their vectors, or for those of all, to be compared with others.
+            self.uncompared.wake();
         }
         Ok(BacklogRound { n_embedded, n_failed: failed.len(), has_more })
     }

@@ -13,6 +13,7 @@
     reason = "test code: a failure is a panic, and a skipped test says so loudly"
 )]
 
+mod archive;
 mod backup;
 mod bridge;
 mod commands;
@@ -42,6 +43,7 @@ mod recall;
 mod reembed;
 mod reload;
 mod rough;
+mod rules;
 mod scenarios;
 mod sdk;
 mod secrets;

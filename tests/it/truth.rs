@@ -79,3 +79,147 @@ async fn a_superseded_memory_is_made_current_again_by_the_person() {
     let nothing = agent.client.call_tool("memory_restore", json!({ "ids": ["none"] }), WAIT).await;
     assert!(nothing.is_ok_and(|reply| reply.is_error));
 }
+
+/// What a hit says of a memory beside it.
+fn beside<'a>(answer: &'a Value, id: &Value, field: &str) -> &'a Value {
+    let hits = answer["memories"].as_array().unwrap();
+    let hit = hits.iter().find(|hit| hit["id"] == *id).unwrap_or_else(|| panic!("{answer}"));
+    &hit[field][0]
+}
+
+/// Said again it is the stronger; what nothing settles stays, and each is shown with the other.
+#[tokio::test]
+async fn what_is_said_again_is_reinforced_and_what_is_unclear_is_shown_as_a_pair() {
+    let home = Home::new();
+    let _daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    let at = |content: &str, day: &str| json!({ "content": content, "occurred_at": day });
+    for (said, again, day) in [
+        ("The standup is at 3pm", "Standup is at 15:00", "2026-05-01"),
+        ("团队有二十人", "团队有20人", "2026-05-02"),
+    ] {
+        let old = agent.must("memory_store", at(said, day)).await["memories"][0]["id"].clone();
+        let before = agent.must("memory_search", json!({ "query": said })).await;
+        let new = agent.must("memory_store", at(again, day)).await["memories"][0].clone();
+        if new["comparison"] != "pending" {
+            assert_eq!(new["reinforced"], json!([old]), "{new}");
+        }
+        assert_eq!(new["status"], "stored", "restatements merge later, not at the door: {new}");
+        let after = agent.must("memory_search", json!({ "query": said })).await;
+        assert_eq!(contents(&before).len() + 1, contents(&after).len(), "{after}");
+    }
+    for (said, otherwise, query) in [
+        ("I like coffee", "I don't like coffee", "coffee"),
+        ("我对花生过敏", "我对花生不过敏", "花生过敏"),
+    ] {
+        // On one day: nothing tells which came later.
+        let old = agent.must("memory_store", at(said, "2026-05-03")).await["memories"][0].clone();
+        let new = at(otherwise, "2026-05-03");
+        let new = agent.must("memory_store", new).await["memories"][0].clone();
+        let found = eventually("both are linked", async || {
+            let found = agent.must("memory_search", json!({ "query": query })).await;
+            let is_linked = found["memories"].to_string().contains("contradicting");
+            is_linked.then_some(found)
+        })
+        .await;
+        assert_eq!(beside(&found, &old["id"], "contradicting")["content"], otherwise, "{found}");
+        assert_eq!(beside(&found, &new["id"], "contradicting")["content"], said, "{found}");
+        let got = agent.must("memory_get", json!({ "ids": [old["id"]] })).await;
+        assert_eq!(beside(&got, &old["id"], "contradicting")["id"], new["id"], "{got}");
+        let printed = home.run(&["recall", query]);
+        let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+        assert!(printed.contains("contradicted"), "{printed}");
+
+        // Calling one of them wrong settles it.
+        let judged = json!({ "ids": [new["id"]], "verdict": "wrong" });
+        let judged = agent.must("memory_feedback", judged).await;
+        assert_eq!(judged["memories"][0]["superseded_by"], old["id"], "{judged}");
+        let found = agent.must("memory_search", json!({ "query": query })).await;
+        assert!(contents(&found).contains(&said.to_owned()), "{found}");
+        assert!(!found.to_string().contains(otherwise), "{found}");
+    }
+}
+
+/// A hypothesis is no fact any more once it is corrected, by the store or by feedback; it stays as
+/// history.
+#[tokio::test]
+async fn a_corrected_hypothesis_is_history_by_whatever_way_it_was_corrected() {
+    let home = Home::new();
+    let _daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    for (wrong, right, query) in [
+        ("Hypothesis: the crash comes from the cache", "It crashes in the resolver", "crash"),
+        ("假设：崩溃来自缓存", "崩溃来自解析器", "崩溃来自"),
+    ] {
+        for by_feedback in [false, true] {
+            let namespace = format!("shared/{}", if by_feedback { "told" } else { "stored" });
+            let place = |mut fields: Value| {
+                fields["namespace"] = json!(namespace);
+                fields
+            };
+            let old = agent.must("memory_store", place(json!({ "content": wrong }))).await;
+            let old = old["memories"][0]["id"].clone();
+            if by_feedback {
+                let told = json!({ "ids": [old], "verdict": "wrong", "correction": right });
+                agent.must("memory_feedback", told).await;
+            } else {
+                let draft = place(json!({ "content": right, "supersedes": old }));
+                agent.must("memory_store", draft).await;
+            }
+            let search = async |more: bool| {
+                let request = json!({ "query": query, "include_superseded": more });
+                agent.must("memory_search", place(request)).await
+            };
+            assert_eq!(contents(&search(false).await), [right], "{by_feedback}");
+            let mut all = contents(&search(true).await);
+            all.sort_unstable();
+            let mut both = [wrong, right];
+            both.sort_unstable();
+            assert_eq!(all, both, "history on request");
+            let got = agent.must("memory_get", json!({ "ids": [old] })).await;
+            assert_eq!(beside(&got, &old, "chain")["content"], right, "{got}");
+        }
+    }
+}
+
+/// Without the comparison a correction that differs by a digit is not swallowed; with it, the answer
+/// says what it replaced.
+#[tokio::test]
+async fn a_correction_by_one_digit_is_found_and_the_answer_says_which_it_replaced() {
+    let home = Home::with_config("[contradiction]\nautomatic = false\n");
+    let _daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    let store = async |content: &str| {
+        let stored = agent.must("memory_store", json!({ "content": content })).await;
+        assert_ne!(stored["memories"][0]["status"], "deduplicated", "{stored}");
+        stored["memories"][0].clone()
+    };
+    let cases = [
+        (["The router is 192.168.7.1", "The router is 192.168.9.1"], "router address"),
+        (["打印机是192.168.7.5", "打印机是192.168.9.5"], "打印机"),
+    ];
+    for (contents_of, query) in cases {
+        for content in contents_of {
+            store(content).await;
+        }
+        let found = contents(&agent.must("memory_search", json!({ "query": query })).await);
+        assert!(contents_of.iter().all(|one| found.contains(&(*one).to_owned())), "{found:?}");
+    }
+    home.rewrite("");
+    assert!(home.run(&["reload"]).status.success());
+    for (before, content, query) in [
+        (cases[0].0[1], "The router is 192.168.9.254", "router address"),
+        (cases[1].0[1], "打印机是192.168.9.55", "打印机"),
+    ] {
+        let new = store(content).await;
+        let found = eventually("the one before it is replaced", async || {
+            let found = contents(&agent.must("memory_search", json!({ "query": query })).await);
+            (!found.contains(&before.to_owned())).then_some(found)
+        })
+        .await;
+        assert_eq!(found[0], content);
+        if new["comparison"] != "pending" {
+            assert_eq!(new["superseded"].as_array().map(Vec::len), Some(2), "{new}");
+        }
+    }
+}

@@ -158,7 +158,7 @@ impl Pair<'_> {
         let is_event = |statement: &Statement<'_>, facts: &Facts| {
             statement.kind.layer() == Layer::Episodic || facts.is_eventful
         };
-        is_event(self.old, &self.old_facts) || is_event(self.new, &self.new_facts)
+        is_event(self.old, self.old_facts) || is_event(self.new, self.new_facts)
     }
 
     fn contradiction(&self) -> Contradiction {

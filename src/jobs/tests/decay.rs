@@ -232,11 +232,11 @@ async fn feedback_that_is_not_written_yet_counts() {
     home.clock.advance(Duration::from_hours(24));
     let references = vec![ids[0].to_string()];
     let verdict = crate::domain::decay::Verdict::Useful;
-    let request = FeedbackRequest { references, verdict };
+    let request = FeedbackRequest { references, verdict, correction: None };
     let answer = home.service.feedback(&owner(), request).await.unwrap();
     home.decay().await;
     let noted = home.noted().await;
-    assert!((noted[0].1 - answer.memories[0].1).abs() < 1e-12);
+    assert!((noted[0].1 - answer.memories[0].strength).abs() < 1e-12);
     let policy = DecayPolicy::default();
     let began = Anchor { value: 0.8, at: home.clock.now() - Duration::from_hours(24) };
     let strength = policy.strength(began, Kind::Fact, 0.8, false, home.clock.now());

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::super::Service;
 use super::near::{Bearing, Newcomer};
-use super::{change_set, replacing};
+use super::{change_set, ids, replacing};
 use crate::domain::change::{Change, Patch};
 use crate::domain::decay::Use;
 use crate::domain::id::MemoryId;
@@ -128,15 +128,19 @@ impl Service {
             // It comes back with its vectors.
             self.compare_later(id, false);
         }
-        // What came after it was compared with it when it came.
+        bearing.unclear.retain(|other| !memory.contradicts.contains(&other.id));
         let is_older = |old: &Memory| (old.created_at, old.id) < (memory.created_at, id);
-        bearing.corrects.retain(is_older);
         if reinforces {
             for old in bearing.same.iter().filter(|old| is_older(old)) {
                 self.reinforce(old, Use::Read, 1, now);
             }
         }
-        bearing.unclear.retain(|other| !memory.contradicts.contains(other));
+        // What came after it is the one to be compared: when it came, this one had no vector yet.
+        for newer in bearing.corrects.iter().chain(&bearing.unclear).filter(|old| !is_older(old)) {
+            self.compare_later(newer.id, false);
+        }
+        bearing.corrects.retain(is_older);
+        bearing.unclear.retain(is_older);
         self.link(&memory, &bearing, now).await
     }
 
@@ -155,8 +159,8 @@ impl Service {
             patch.supersedes = Some(Some(first.id));
         }
         if !bearing.unclear.is_empty() {
-            let all = memory.contradicts.iter().chain(&bearing.unclear);
-            patch.contradicts = Some(all.copied().collect());
+            let known = memory.contradicts.iter().copied();
+            patch.contradicts = Some(known.chain(ids(&bearing.unclear)).collect());
         }
         let mut changes = replacing(&bearing.corrects, memory.id, memory.event_time());
         changes.push(Change { id: memory.id, version: memory.version, patch });

@@ -137,9 +137,9 @@ impl Service {
         let by = (one.id, event_time);
         let others = self.replace_others(&others, by, actor.clone(), now).await;
         Compared {
-            reinforced: bearing.same.iter().map(|old| old.id).collect(),
+            reinforced: ids(&bearing.same),
             superseded: superseded.chain(others).collect(),
-            contradicts: bearing.unclear,
+            contradicts: ids(&bearing.unclear),
             is_pending: !bearing.is_whole,
         }
     }
@@ -172,9 +172,7 @@ impl Service {
         }
         let changes = replacing(others, id, event_time);
         match self.store.apply(change_set(changes, actor, now)).await {
-            Ok(applied) if applied.conflicts.is_empty() => {
-                others.iter().map(|old| old.id).collect()
-            }
+            Ok(applied) if applied.conflicts.is_empty() => ids(others),
             // The memory itself is stored: only this waits.
             Ok(_) | Err(_) => {
                 self.compare_later(id, false);
@@ -190,8 +188,8 @@ fn enter(memory: &mut NewMemory, bearing: &mut Bearing) -> Vec<Memory> {
     let named = memory.supersedes;
     bearing.same.retain(|old| Some(old.id) != named);
     bearing.corrects.retain(|old| Some(old.id) != named);
-    bearing.unclear.retain(|old| Some(*old) != named);
-    memory.contradicts.clone_from(&bearing.unclear);
+    bearing.unclear.retain(|old| Some(old.id) != named);
+    memory.contradicts = ids(&bearing.unclear);
     let mut corrects = bearing.corrects.clone().into_iter();
     if named.is_none() {
         memory.supersedes = corrects.next().map(|first| first.id);
@@ -199,8 +197,12 @@ fn enter(memory: &mut NewMemory, bearing: &mut Bearing) -> Vec<Memory> {
     corrects.collect()
 }
 
+fn ids(memories: &[Memory]) -> Vec<MemoryId> {
+    memories.iter().map(|memory| memory.id).collect()
+}
+
 /// The changes that replace memories by another.
-fn replacing(old: &[Memory], by: MemoryId, event_time: Timestamp) -> Vec<Change> {
+pub(super) fn replacing(old: &[Memory], by: MemoryId, event_time: Timestamp) -> Vec<Change> {
     old.iter()
         .map(|old| Change {
             id: old.id,
@@ -215,6 +217,6 @@ fn replacing(old: &[Memory], by: MemoryId, event_time: Timestamp) -> Vec<Change>
         .collect()
 }
 
-fn change_set(changes: Vec<Change>, actor: Actor, at: Timestamp) -> ChangeSet {
+pub(super) fn change_set(changes: Vec<Change>, actor: Actor, at: Timestamp) -> ChangeSet {
     ChangeSet { run: None, new: Vec::new(), changes, marks: Vec::new(), actor, at }
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::super::Service;
 use super::super::meaning::OpenSpace;
 use crate::domain::change::NewMemory;
-use crate::domain::contradiction::{Read, Statement, Verdict, judge};
+use crate::domain::contradiction::{Policy, Read, Statement, Verdict, judge};
 use crate::domain::embedding::{ScriptShares, Vector};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
@@ -33,7 +33,7 @@ pub(super) struct Bearing {
     /// Memories that it replaces, the nearest first.
     pub(super) corrects: Vec<Memory>,
     /// Memories that say otherwise, without it being clear which is right.
-    pub(super) unclear: Vec<MemoryId>,
+    pub(super) unclear: Vec<Memory>,
     /// Whether both arms were asked: else there may be more.
     pub(super) is_whole: bool,
 }
@@ -75,11 +75,11 @@ impl Newcomer<'_> {
         let shares_no_tag = !self.tags.is_empty()
             && !old.tags.is_empty()
             && !self.tags.iter().any(|tag| old.tags.contains(tag));
-        let is_of_another = |key: &&str| match (self.metadata.get(*key), old.metadata.get(*key)) {
+        let is_of_another = |key: &str| match (self.metadata.get(key), old.metadata.get(key)) {
             (Some(here), Some(there)) => here != there,
             _ => false,
         };
-        shares_no_tag || CONTEXT_KEYS.iter().any(|key| is_of_another(&key))
+        shares_no_tag || CONTEXT_KEYS.iter().any(|key| is_of_another(key))
     }
 }
 
@@ -99,22 +99,22 @@ impl Service {
         let snapshot = timeout_at(ready_by, self.store.snapshot()).await.ok()?.ok()?;
         let (near, is_whole) = self.near(&snapshot, newcomer, now, ready_by).await?;
         let mut bearing = Bearing { is_whole, ..Bearing::default() };
-        let new = read(newcomer.content, newcomer.kind, newcomer.event_time, &settings.zone);
-        let policy = &settings.contradiction.policy;
-        let is_related = |(_, cosine): &(Memory, Option<f64>)| {
-            cosine.is_none_or(|cosine| cosine >= policy.related_min)
+        // Reading takes long enough to hold up what else a thread of the runtime has to do.
+        let judging = Judging {
+            content: newcomer.content.to_owned(),
+            kind: newcomer.kind,
+            event_time: newcomer.event_time,
+            zone: settings.zone.clone(),
+            policy: settings.contradiction.policy,
         };
-        for (old, cosine) in near.into_iter().filter(is_related).take(COMPARED_MAX) {
-            let verdict = {
-                let old = read(&old.content, old.kind, old.event_time(), &settings.zone);
-                judge(&old, &new, cosine, policy)
-            };
+        let judged = tokio::task::spawn_blocking(move || judging.verdicts(near));
+        for (old, verdict) in timeout_at(ready_by, judged).await.ok()?.ok()? {
             match verdict {
                 Verdict::Same => bearing.same.push(old),
                 Verdict::Correction if !is_protected(&old) && !newcomer.is_elsewhere(&old) => {
-                    bearing.corrects.push(old)
+                    bearing.corrects.push(old);
                 }
-                Verdict::Correction | Verdict::Unclear => bearing.unclear.push(old.id),
+                Verdict::Correction | Verdict::Unclear => bearing.unclear.push(old),
                 Verdict::Unrelated => {}
             }
         }
@@ -207,6 +207,35 @@ fn is_protected(memory: &Memory) -> bool {
     memory.pinned || memory.importance >= 1.0 || memory.kind == Kind::Instruction
 }
 
-fn read<'a>(text: &'a str, kind: Kind, event_time: Timestamp, zone: &TimeZone) -> Read<'a> {
-    Read::of(Statement { text, kind, event_time: zone.to_datetime(event_time) })
+/// A new memory, to be compared.
+struct Judging {
+    content: String,
+    kind: Kind,
+    event_time: Timestamp,
+    zone: TimeZone,
+    policy: Policy,
+}
+
+impl Judging {
+    /// What it is to the first of those that are near to it.
+    fn verdicts(&self, near: Vec<(Memory, Option<f64>)>) -> Vec<(Memory, Verdict)> {
+        let new = self.read(&self.content, self.kind, self.event_time);
+        let is_related = |(_, cosine): &(Memory, Option<f64>)| {
+            cosine.is_none_or(|cosine| cosine >= self.policy.related_min)
+        };
+        near.into_iter()
+            .filter(is_related)
+            .take(COMPARED_MAX)
+            .map(|(old, cosine)| {
+                let read = self.read(&old.content, old.kind, old.event_time());
+                let verdict = judge(&read, &new, cosine, &self.policy);
+                drop(read);
+                (old, verdict)
+            })
+            .collect()
+    }
+
+    fn read<'a>(&self, text: &'a str, kind: Kind, event_time: Timestamp) -> Read<'a> {
+        Read::of(Statement { text, kind, event_time: self.zone.to_datetime(event_time) })
+    }
 }

@@ -5,11 +5,13 @@ use std::time::Duration;
 use super::fixture::{Fixture, agent, contents, draft, draft_in, key, owner, question};
 use super::model::Mood;
 use crate::domain::change::StoreStatus;
+use crate::domain::decay::Verdict;
 use crate::domain::embedding::Scripts;
 use crate::domain::id::MemoryId;
 use crate::domain::memory::{Kind, Status};
 use crate::ports::Store as _;
 use crate::service::contradict::{Compared, ContradictionSettings};
+use crate::service::feedback::{FeedbackRequest, Judged};
 use crate::service::recall::RecallRequest;
 use crate::service::remember::{Draft, Kept};
 use crate::service::scope::Scope;
@@ -144,6 +146,30 @@ async fn what_is_protected_is_never_replaced_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_marked_as_of_another_project_is_not_replaced() {
+    let tagged = |content: &str, tag: &str| Draft { tags: vec![tag.to_owned()], ..draft(content) };
+    let within = |content: &str, project: &str| Draft {
+        metadata: [("project".to_owned(), project.to_owned())].into(),
+        ..draft(content)
+    };
+    for (old, new, is_replaced) in [
+        (tagged("路由器是192.168.7.1", "家"), tagged("路由器是192.168.9.1", "公司"), false),
+        (tagged("The port is 8080", "api"), tagged("The port is 9090", "web"), false),
+        (tagged("The port is 8080", "api"), tagged("The port is 9090", "api"), true),
+        (tagged("The port is 8080", "api"), draft("The port is 9090"), true),
+        (within("The port is 8080", "api"), within("The port is 9090", "web"), false),
+        (within("The port is 8080", "api"), within("The port is 9090", "api"), true),
+    ] {
+        let fixture = Fixture::new().await;
+        let old = fixture.remember(&agent("a"), old).await.id;
+        let kept = next_day(&fixture, new).await;
+        let (superseded, contradicts) =
+            if is_replaced { (vec![old], Vec::new()) } else { (Vec::new(), vec![old]) };
+        assert_eq!(kept.compared, Compared { superseded, contradicts, ..Compared::default() });
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn two_things_stay_two_and_nothing_leaves_its_namespace() {
     let fixture = Fixture::new().await;
     for (old, new) in [
@@ -183,6 +209,20 @@ async fn what_could_not_wait_is_compared_when_its_vectors_come() {
     assert_eq!(compare_late(&fixture).await, 1);
     assert_replaced(&fixture, old, kept.id).await;
     assert_eq!(compare_late(&fixture).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_later_one_corrects_whichever_vector_comes_first() {
+    let fixture = Fixture::new().await;
+    fixture.model.set(Mood::Slow);
+    let old = fixture.store("I am vegetarian").await;
+    let kept = next_day(&fixture, draft("I eat meat again")).await;
+    fixture.model.set(Mood::Well);
+    fixture.embed_backlog().await;
+    // The older one comes first, and sees the newer one.
+    compare_late(&fixture).await;
+    assert_replaced(&fixture, old, kept.id).await;
+    assert_eq!(fixture.memory(kept.id).await.contradicts, []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -265,4 +305,77 @@ async fn a_hypothesis_that_was_corrected_is_history() {
         let got = fixture.get(&owner(), &kept.id.to_string()).await.unwrap();
         assert_eq!(&*got.linked.chain[0].content, wrong);
     }
+}
+
+/// Says that a memory is wrong.
+async fn wrong(fixture: &Fixture, id: MemoryId, correction: Option<&str>) -> Judged {
+    let request = FeedbackRequest {
+        references: vec![id.to_string()],
+        verdict: Verdict::Wrong,
+        correction: correction.map(str::to_owned),
+    };
+    fixture.clock.advance(DAY);
+    fixture.service.feedback(&agent("a"), request).await.unwrap().memories.remove(0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_called_wrong_is_replaced_by_what_is_said_instead() {
+    for (scripts, said, right, query) in [
+        (Scripts::ALL, "The crash comes from the cache", "A resolver crashes", "crash"),
+        (Scripts::LATIN, "崩溃来自缓存", "崩溃来自解析器", "崩溃来自"),
+    ] {
+        let fixture = Fixture::with_scripts(scripts).await;
+        let marked = Draft { kind: Some(Kind::Task), tags: vec!["x".to_owned()], ..draft(said) };
+        let old = fixture.remember(&agent("a"), marked).await.id;
+        let judged = wrong(&fixture, old, Some(right)).await;
+        let new = judged.memory.superseded_by.unwrap();
+        assert_eq!((judged.memory.status, judged.replaced), (Status::Superseded, None));
+        assert_replaced(&fixture, old, new).await;
+        let new = fixture.memory(new).await;
+        assert_eq!(
+            (&*new.content, new.kind, &*new.tags),
+            (right, Kind::Task, &["x".to_owned()][..])
+        );
+        assert_eq!(fixture.found(query).await, [right]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_called_wrong_settles_its_contradiction() {
+    let fixture = Fixture::new().await;
+    let old = fixture.store("I like coffee").await;
+    let new = fixture.store("I don't like coffee").await;
+    assert_eq!(fixture.memory(old).await.contradicts, [new]);
+    let judged = wrong(&fixture, old, None).await;
+    assert_eq!(
+        (judged.memory.status, judged.memory.superseded_by),
+        (Status::Superseded, Some(new))
+    );
+    assert_eq!(judged.memory.valid_to, Some(crate::ports::Clock::now(&*fixture.clock)));
+    assert_eq!(fixture.memory(new).await.supersedes, Some(old));
+    let answer = fixture.recall(&agent("a"), "coffee").await;
+    assert_eq!((answer.hits.len(), answer.hits[0].contradicts.len()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wrong_memory_without_another_ends_and_names_what_it_had_replaced() {
+    let fixture = Fixture::new().await;
+    let old = fixture.store("The router is 192.168.7.1").await;
+    let new = next_day(&fixture, draft("The router is 192.168.9.1")).await.id;
+    let judged = wrong(&fixture, new, None).await;
+    assert_eq!((judged.memory.status, judged.replaced), (Status::Invalidated, Some(old)));
+    assert!(fixture.found("router").await.is_empty(), "nothing comes back by itself");
+    fixture.service.reinstate(&owner(), &old.to_string()).await.unwrap();
+    assert_eq!(fixture.found("router").await, ["The router is 192.168.7.1"]);
+    assert_eq!(wrong(&fixture, new, None).await.replaced, None, "it is known to be wrong");
+
+    let both = vec![old.to_string(), new.to_string()];
+    for (references, verdict) in [(both, Verdict::Wrong), (vec![old.to_string()], Verdict::Useful)]
+    {
+        let correction = Some("The router is gone".to_owned());
+        let request = FeedbackRequest { references, verdict, correction };
+        let refused = fixture.service.feedback(&agent("a"), request).await.unwrap_err();
+        assert!(refused.to_string().contains("correction"), "{refused}");
+    }
+    assert_eq!(fixture.memory(old).await.status, Status::Active);
 }
