@@ -146,7 +146,7 @@ async fn quality(set: &[Labelled]) {
             policy.diameter,
             density.told(set.len()),
             planned.told(set.len()),
-            planned.members.len() as f64 / planned.n_groups.max(1) as f64,
+            planned.members.len() as f64 / planned.n.max(1) as f64,
         );
     }
     let knees: Vec<String> = conversations
@@ -163,7 +163,7 @@ async fn quality(set: &[Labelled]) {
 /// Groups of memories.
 #[derive(Default)]
 struct Groups<'a> {
-    n_groups: usize,
+    n: usize,
     /// The group and the topic of each memory that is in one.
     members: Vec<(usize, &'a str)>,
     /// The same, with the topics of each conversation dealt out anew.
@@ -172,21 +172,21 @@ struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     /// Adds the groups of a conversation.
-    fn add(&mut self, members: Vec<(usize, &'a str)>, n_groups: usize, random: &mut Seeded) {
+    fn add(&mut self, members: &[(usize, &'a str)], n: usize, random: &mut Seeded) {
         let mut topics: Vec<&str> = members.iter().map(|(_, topic)| *topic).collect();
         for at in (1..topics.len()).rev() {
             topics.swap(at, (random.next() % (at as u64 + 1)) as usize);
         }
-        let numbered = |group: usize| group + self.n_groups;
+        let numbered = |group: usize| group + self.n;
         self.dealt.extend(members.iter().zip(topics).map(|((group, _), t)| (numbered(*group), t)));
         self.members.extend(members.iter().map(|(group, topic)| (numbered(*group), *topic)));
-        self.n_groups += n_groups;
+        self.n += n;
     }
 
     fn told(&self, n_memories: usize) -> String {
         format!(
             "{:>8}  {:>6.3}  {:>9.3}  {:>5.3}",
-            self.n_groups,
+            self.n,
             purity(&self.members),
             purity(&self.dealt),
             1.0 - self.members.len() as f64 / n_memories as f64
@@ -207,16 +207,17 @@ async fn grouped<'a>(
             items.iter().map(|one| (one.item.id, one.topic.as_str())).collect();
         let labels = label(INT8, &points(&all), policy.density()).await;
         let clustered = all.iter().zip(&labels).filter_map(|(item, label)| Some((item, (*label)?)));
-        let members = clustered.map(|(item, label)| (label, topics[&item.id])).collect();
+        let members: Vec<(usize, &str)> =
+            clustered.map(|(item, label)| (label, topics[&item.id])).collect();
         let n_clusters = labels.iter().flatten().max().map_or(0, |last| last + 1);
-        density.add(members, n_clusters, &mut random);
+        density.add(&members, n_clusters, &mut random);
         let maker = Maker { name: "none", is_model: false };
         let tasks = plan(&all, &labels, &[], &policy, maker).tasks;
-        let members = tasks.iter().enumerate().flat_map(|(at, task)| {
-            let topics = &topics;
-            task.sources().into_iter().map(move |id| (at, topics[&id]))
-        });
-        planned.add(members.collect(), tasks.len(), &mut random);
+        let mut members: Vec<(usize, &str)> = Vec::new();
+        for (at, task) in tasks.iter().enumerate() {
+            members.extend(task.sources().iter().map(|id| (at, topics[id])));
+        }
+        planned.add(&members, tasks.len(), &mut random);
     }
     (density, planned)
 }

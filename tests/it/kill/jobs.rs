@@ -182,7 +182,7 @@ impl World {
             let ran = run(&owner, job).await;
             self.times.insert(job.clone(), self.clock.monotonic().saturating_sub(started));
             if ran["outcome"] != "done" {
-                self.fault(format!("after a kill in {job}: {ran}"));
+                self.fault(&format!("after a kill in {job}: {ran}"));
             }
         }
         for id in std::mem::take(&mut self.scratch) {
@@ -194,7 +194,7 @@ impl World {
         for job in &names {
             let again = run(&owner, job).await;
             if again["n_changed"] != 0 {
-                self.fault(format!("{job} has something to do twice: {again}"));
+                self.fault(&format!("{job} has something to do twice: {again}"));
             }
         }
         drop(owner);
@@ -237,7 +237,7 @@ impl World {
         let findings = ledger::compare(owner, &mut self.ledger).await;
         self.summary.n_checked += findings.n_checked;
         for fault in findings.lost.into_iter().chain(findings.back) {
-            self.fault(fault);
+            self.fault(&fault);
         }
     }
 
@@ -268,7 +268,7 @@ impl World {
             faults.push(format!("nothing is summarised: {output:?}"));
         }
         for fault in faults {
-            self.fault(fault);
+            self.fault(&fault);
         }
     }
 
@@ -278,13 +278,13 @@ impl World {
         for command in ["backup", "verify"] {
             let output = self.home.run(&[command, file.to_str().unwrap()]);
             if !output.status.success() {
-                self.fault(String::from_utf8_lossy(&output.stderr).into_owned());
+                self.fault(&String::from_utf8_lossy(&output.stderr));
             }
         }
         std::fs::remove_file(&file).unwrap();
     }
 
-    fn fault(&mut self, fault: String) {
+    fn fault(&mut self, fault: &str) {
         self.summary.faults.push(format!("round {}: {fault}", self.summary.n_rounds));
     }
 }

@@ -89,7 +89,8 @@ impl Book {
 
     async fn judge(&self, world: &World, id: MemoryId, verdict: Verdict) {
         let before = world.memory(id).await;
-        let request = FeedbackRequest { references: vec![id.to_string()], verdict };
+        let request =
+            FeedbackRequest { references: vec![id.to_string()], verdict, correction: None };
         world.service.feedback(&agent(), request).await.unwrap();
         world.service.flush_usage().await.unwrap();
         let held = strength(&before, world.now());

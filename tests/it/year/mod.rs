@@ -66,10 +66,10 @@ async fn a_year_over_real_dialogues_loses_nothing_either() {
 /// What was seen.
 #[derive(Debug, Default)]
 struct Seen {
-    n_runs: BTreeMap<(JobName, &'static str), usize>,
-    n_changed: BTreeMap<JobName, u64>,
-    n_products: usize,
-    n_restarts: usize,
+    runs: BTreeMap<(JobName, &'static str), usize>,
+    changed: BTreeMap<JobName, u64>,
+    products: usize,
+    restarts: usize,
 }
 
 async fn year(said: Vec<Said>, random: &mut Random) {
@@ -95,7 +95,7 @@ async fn year(said: Vec<Said>, random: &mut Random) {
             past.pop_front();
         }
         if random.below(150) == 0 {
-            seen.n_restarts += 1;
+            seen.restarts += 1;
             world = world.restarted().await;
         }
         if round % LOOK_EVERY == LOOK_EVERY - 1 {
@@ -105,8 +105,8 @@ async fn year(said: Vec<Said>, random: &mut Random) {
     }
     look(&world, &book, &mut replay, random, usize::MAX).await;
     eprintln!("{n_said} said, {} there: {seen:?}", world.records().await.len());
-    assert!(seen.n_products > 0 && past.len() == UNDONE, "{seen:?}");
-    assert!(seen.n_changed.contains_key(&JobName::Archive), "{seen:?}");
+    assert!(seen.products > 0 && past.len() == UNDONE, "{seen:?}");
+    assert!(seen.changed.contains_key(&JobName::Archive), "{seen:?}");
     let now = world.now();
     let disk = world.close();
     let past = Vec::from(past);
@@ -129,7 +129,7 @@ async fn run(
     let sequence = world.sequence().await;
     let run = world.run(job).await;
     let outcome = run.outcome.as_ref().unwrap();
-    *seen.n_runs.entry((job, outcome.as_str())).or_default() += 1;
+    *seen.runs.entry((job, outcome.as_str())).or_default() += 1;
     let is_well = matches!(outcome, Outcome::Done | Outcome::Partial(_) | Outcome::Skipped(_));
     assert!(is_well, "{run:?}");
     if job == JobName::Decay {
@@ -142,12 +142,12 @@ async fn run(
         assert_eq!(world.sequence().await, sequence, "{run:?}");
         return None;
     }
-    *seen.n_changed.entry(job).or_default() += run.n_changed;
+    *seen.changed.entry(job).or_default() += run.n_changed;
     let before = std::mem::replace(records, world.records().await);
     checks::only_links(&before, records, book);
     checks::spoken_for(records);
     for change in changes.iter().filter(|change| change.is_new) {
-        seen.n_products += 1;
+        seen.products += 1;
         checks::grounded(&records[&change.id], records);
     }
     one_summary_each(records, &run);

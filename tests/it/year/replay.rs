@@ -64,7 +64,7 @@ impl Replay {
         }
         match entry.operation.as_str() {
             "forget" | "withdraw" => life.is_there = false,
-            "embed" | "erase" => return,
+            "embed" | "erase" => {}
             _ => {
                 life.is_there = true;
                 life.version = entry.version;
