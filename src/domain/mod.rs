@@ -33,9 +33,11 @@ pub mod budget;
 pub mod decay;
 pub mod excerpt;
 pub mod measure;
+pub mod periodicity;
 pub mod ranking;
 pub mod reminder;
 pub mod retention;
+pub mod scanner;
 pub mod schedule;
 pub mod scoring;
 

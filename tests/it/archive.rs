@@ -107,7 +107,7 @@ async fn what_faded_is_moved_away_and_comes_back_when_it_is_wanted() {
     let restored = agent.must("memory_restore", json!({ "ids": [ids[1]] })).await;
     assert_eq!(restored["n_restored"], 1, "{restored}");
     let read = agent.must("memory_get", json!({ "ids": [ids[0]] })).await;
-    assert!(read["memories"][0]["status"].is_null(), "current: {read}");
+    assert_eq!(read["memories"][0]["status"], "active", "{read}");
     let undone = json(&home, &["jobs", "undo", &ran["run"].to_string()]);
     assert_eq!(undone["restored"], json!([ids[2]]), "{undone}");
     assert_eq!(undone["left"].as_array().unwrap().len(), 2, "{undone}");

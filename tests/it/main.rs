@@ -51,6 +51,7 @@ mod skip;
 mod socket;
 mod supervised;
 mod tidy;
+mod times;
 mod transfer;
 mod truth;
 mod unconnected;

@@ -65,6 +65,7 @@ const SKIPPED: &[&str] = &[
     "cursor",
     "supersedes",
     "confirm",
+    "correction",
     "memories",
     "dry_run",
     "verdict",
