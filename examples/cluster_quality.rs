@@ -4,7 +4,7 @@
 //! `DIR/NAME.memories.jsonl` that the bundled model can read, with the sessions of a conversation as
 //! topics, and prints for several eps the clusters by density and then the summaries that are planned
 //! of them: how many, their purity (share of memories whose session is the most frequent one of their
-//! cluster) and the share left as noise. Then it compares linfa's DBSCAN with the int8 form on 5,000
+//! cluster; beside it that of groups of the same sizes dealt out by chance) and the share left as noise. Then it compares linfa's DBSCAN with the int8 form on 5,000
 //! points, and prints what 50,000 generated points take. Without data only the generated part runs.
 #![allow(
     clippy::unwrap_used,
@@ -37,7 +37,8 @@ use recalld::ports::{Clusterer as _, Embedder as _};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-const EPS: [f64; 6] = [0.3, 0.35, 0.4, 0.45, 0.5, 0.55];
+const EPS: [f64; 6] = [0.25, 0.3, 0.35, 0.4, 0.45, 0.5];
+const DIAMETERS: [f64; 4] = [0.5, 0.55, 0.6, 0.65];
 const N_COMPARED: usize = 5_000;
 const N_LARGE: usize = 50_000;
 const SEED: u64 = 20_261_130;
@@ -125,39 +126,27 @@ async fn read(file: &Path, model: &Queue) -> Option<Vec<Labelled>> {
     Some(set)
 }
 
+/// A line for each eps, and for each diameter with the usual eps.
 async fn quality(set: &[Labelled]) {
     let mut conversations: BTreeMap<&str, Vec<&Labelled>> = BTreeMap::new();
     for one in set {
         conversations.entry(one.item.namespace.as_str()).or_default().push(one);
     }
-    println!("  eps | clusters  purity  noise | summaries  purity  noise  memories in one");
-    for eps in EPS {
-        let policy = Policy { eps, ..Policy::default() };
-        let (mut density, mut planned) = (Vec::new(), Vec::new());
-        let (mut n_clusters, mut n_summaries) = (0, 0);
-        for items in conversations.values() {
-            let all: Vec<Item> = items.iter().map(|one| one.item.clone()).collect();
-            let topics: BTreeMap<MemoryId, &str> =
-                items.iter().map(|one| (one.item.id, one.topic.as_str())).collect();
-            let labels = label(INT8, &points(&all), policy.density()).await;
-            let clustered =
-                all.iter().zip(&labels).filter_map(|(item, label)| Some((item, (*label)?)));
-            density.extend(clustered.map(|(item, label)| (n_clusters + label, topics[&item.id])));
-            n_clusters += labels.iter().flatten().max().map_or(0, |last| last + 1);
-            let maker = Maker { name: "none", is_model: false };
-            for task in plan(&all, &labels, &[], &policy, maker).tasks {
-                planned.extend(task.sources().iter().map(|id| (n_summaries, topics[id])));
-                n_summaries += 1;
-            }
-        }
-        let noise = |kept: usize| 1.0 - kept as f64 / set.len() as f64;
+    println!(
+        "  eps  diameter | clusters  purity  by chance  noise | summaries  purity  by chance  noise  memories in one"
+    );
+    let usual = Policy::default();
+    let by_eps = EPS.map(|eps| Policy { eps, ..usual });
+    let by_diameter = DIAMETERS.map(|diameter| Policy { diameter, ..usual });
+    for policy in by_eps.into_iter().chain(by_diameter) {
+        let (density, planned) = grouped(&conversations, policy).await;
         println!(
-            "{eps:>5} | {n_clusters:>8}  {:>6.3}  {:>5.3} | {n_summaries:>9}  {:>6.3}  {:>5.3}  {:>15.1}",
-            purity(&density),
-            noise(density.len()),
-            purity(&planned),
-            noise(planned.len()),
-            planned.len() as f64 / f64::from(n_summaries.max(1)),
+            "{:>5} {:>9} | {} | {}  {:>15.1}",
+            policy.eps,
+            policy.diameter,
+            density.told(set.len()),
+            planned.told(set.len()),
+            planned.members.len() as f64 / planned.n.max(1) as f64,
         );
     }
     let knees: Vec<String> = conversations
@@ -169,6 +158,68 @@ async fn quality(set: &[Labelled]) {
         .map(|eps| format!("{eps:.2}"))
         .collect();
     println!("  eps suggested for each conversation: {}", knees.join(" "));
+}
+
+/// Groups of memories.
+#[derive(Default)]
+struct Groups<'a> {
+    n: usize,
+    /// The group and the topic of each memory that is in one.
+    members: Vec<(usize, &'a str)>,
+    /// The same, with the topics of each conversation dealt out anew.
+    dealt: Vec<(usize, &'a str)>,
+}
+
+impl<'a> Groups<'a> {
+    /// Adds the groups of a conversation.
+    fn add(&mut self, members: &[(usize, &'a str)], n: usize, random: &mut Seeded) {
+        let mut topics: Vec<&str> = members.iter().map(|(_, topic)| *topic).collect();
+        for at in (1..topics.len()).rev() {
+            topics.swap(at, (random.next() % (at as u64 + 1)) as usize);
+        }
+        let numbered = |group: usize| group + self.n;
+        self.dealt.extend(members.iter().zip(topics).map(|((group, _), t)| (numbered(*group), t)));
+        self.members.extend(members.iter().map(|(group, topic)| (numbered(*group), *topic)));
+        self.n += n;
+    }
+
+    fn told(&self, n_memories: usize) -> String {
+        format!(
+            "{:>8}  {:>6.3}  {:>9.3}  {:>5.3}",
+            self.n,
+            purity(&self.members),
+            purity(&self.dealt),
+            1.0 - self.members.len() as f64 / n_memories as f64
+        )
+    }
+}
+
+/// The clusters by density, and the memories of each planned summary.
+async fn grouped<'a>(
+    conversations: &BTreeMap<&str, Vec<&'a Labelled>>,
+    policy: Policy,
+) -> (Groups<'a>, Groups<'a>) {
+    let (mut density, mut planned) = (Groups::default(), Groups::default());
+    let mut random = Seeded(SEED);
+    for items in conversations.values() {
+        let all: Vec<Item> = items.iter().map(|one| one.item.clone()).collect();
+        let topics: BTreeMap<MemoryId, &str> =
+            items.iter().map(|one| (one.item.id, one.topic.as_str())).collect();
+        let labels = label(INT8, &points(&all), policy.density()).await;
+        let clustered = all.iter().zip(&labels).filter_map(|(item, label)| Some((item, (*label)?)));
+        let members: Vec<(usize, &str)> =
+            clustered.map(|(item, label)| (label, topics[&item.id])).collect();
+        let n_clusters = labels.iter().flatten().max().map_or(0, |last| last + 1);
+        density.add(&members, n_clusters, &mut random);
+        let maker = Maker { name: "none", is_model: false };
+        let tasks = plan(&all, &labels, &[], &policy, maker).tasks;
+        let mut members: Vec<(usize, &str)> = Vec::new();
+        for (at, task) in tasks.iter().enumerate() {
+            members.extend(task.sources().iter().map(|id| (at, topics[id])));
+        }
+        planned.add(&members, tasks.len(), &mut random);
+    }
+    (density, planned)
 }
 
 fn points(items: &[Item]) -> Vec<(MemoryId, Vector)> {

@@ -1,5 +1,4 @@
-//! The jobs of the daemon, wired. A new one is added to the list in [`scheduler`], and gets a section
-//! of its own in `config.toml.example`.
+//! The jobs of the daemon, wired. Each has a section of its own in `config.toml.example`.
 
 use std::sync::Arc;
 
@@ -11,9 +10,7 @@ use super::engine::Engine;
 use crate::clock::RandomIds;
 use crate::config::Config;
 use crate::domain::job::JobName;
-use crate::jobs::{
-    Archive, Consolidate, Decay, Extract, Job, JobsSettings, Parts, Purge, Scheduler, Timetable,
-};
+use crate::jobs::{self, JobsSettings, Parts, Scheduler, Timetable};
 use crate::ports::{Ids as _, Store as _};
 
 /// The scheduler with every job, in the order in which they run when all are asked for.
@@ -26,17 +23,9 @@ pub(super) async fn scheduler(
     stop: &CancellationToken,
     tasks: &TaskTracker,
 ) -> anyhow::Result<Scheduler> {
-    let service = || Arc::clone(&engine.service);
-    let jobs: Vec<Arc<dyn Job>> = vec![
-        Arc::new(Decay::new(service())),
-        Arc::new(Extract::new(service())),
-        Arc::new(Consolidate::new(service())),
-        Arc::new(Archive::new(service())),
-        Arc::new(Purge::new(service())),
-    ];
     let store = engine.store().snapshot().await.context("read the store")?;
     let scheduler = Scheduler::new(Parts {
-        jobs,
+        jobs: jobs::all(&engine.service),
         ledger: Arc::clone(engine.service.ledger()),
         clock: Arc::clone(&engine.clock),
         lease: RandomIds::default().next_id(engine.clock.now()).to_string(),

@@ -42,7 +42,8 @@ named_values! {
 }
 
 impl ArchivePolicy {
-    /// Why `memory`, whose strength at `now` is `strength`, stays; `None`: by itself it may go.
+    /// Why `memory`, whose strength at `now` is `strength`, stays; `None`: by itself it may go. Changes are
+    /// not looked at: only the log knows which of them somebody wanted, and which a job made.
     pub fn stays(&self, memory: &Memory, strength: f64, now: Timestamp) -> Option<Stays> {
         if memory.status != Status::Active {
             Some(Stays::NotCurrent)
@@ -60,10 +61,9 @@ impl ArchivePolicy {
     }
 }
 
-/// When a memory was last returned, used, stored or changed.
+/// When a memory was last returned, used or stored.
 fn last_wanted(memory: &Memory) -> Timestamp {
-    let usage = memory.usage;
-    let stored = memory.updated_at.max(memory.created_at);
+    let (usage, stored) = (memory.usage, memory.created_at);
     usage.last_recalled_at.map_or(stored, |recalled| recalled.max(stored)).max(usage.anchor.at)
 }
 
@@ -128,7 +128,7 @@ mod tests {
         let recalled = |m: &mut Memory| m.usage.last_recalled_at = Some(at(30));
         assert_eq!(stays(&recalled, 0.2, 119), Some(Stays::Used));
         assert_eq!(stays(&recalled, 0.2, 120), None);
-        assert_eq!(stays(&|m| m.updated_at = at(10), 0.2, 99), Some(Stays::Used));
+        assert_eq!(stays(&|m| m.updated_at = at(10), 0.2, 99), None, "a job may have marked it");
         for status in [Status::Archived, Status::Superseded, Status::Invalidated] {
             assert_eq!(stays(&|m| m.status = status, 0.2, 900), Some(Stays::NotCurrent));
         }

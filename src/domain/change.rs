@@ -338,6 +338,13 @@ pub struct LogEntry {
     pub run: Option<RunId>,
 }
 
+impl LogEntry {
+    /// Whether a job did it, and nobody asked for it.
+    pub fn is_by_job(&self) -> bool {
+        self.actor.starts_with("job/")
+    }
+}
+
 /// What a commit did to what the indexes hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {

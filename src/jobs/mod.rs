@@ -23,6 +23,7 @@ mod states;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -39,7 +40,7 @@ pub use scheduler::{JobsSettings, Parts, Scheduler, Timetable};
 
 use crate::domain::job::{JobName, Outcome, RunId};
 use crate::ports::StoreError;
-use crate::service::ServiceError;
+use crate::service::{Service, ServiceError};
 
 /// Something that is done again and again.
 pub trait Job: Send + Sync {
@@ -50,6 +51,18 @@ pub trait Job: Send + Sync {
     /// that is cancelled the run ends as [`Outcome::Partial`]. A run that is repeated, or taken up in
     /// the middle by another process, comes to the same.
     fn run(&self, context: RunContext) -> BoxFuture<'_, Result<RunReport, JobError>>;
+}
+
+/// Every job over these use cases, in the order in which they run when all are asked for.
+pub fn all(service: &Arc<Service>) -> Vec<Arc<dyn Job>> {
+    let service = || Arc::clone(service);
+    vec![
+        Arc::new(Decay::new(service())),
+        Arc::new(Extract::new(service())),
+        Arc::new(Consolidate::new(service())),
+        Arc::new(Archive::new(service())),
+        Arc::new(Purge::new(service())),
+    ]
 }
 
 /// What a run is given.

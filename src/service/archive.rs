@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Service, ServiceError};
 use crate::domain::archive::{ArchivePolicy, Stays};
-use crate::domain::change::{Change, ChangeSet, Operation, Patch};
+use crate::domain::change::{Change, ChangeSet, LogEntry, Operation, Patch};
 use crate::domain::decay::Use;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::{Actor, Caller};
@@ -22,8 +22,9 @@ use crate::ports::{Snapshot, StoreError};
 
 /// Who archives, in the log.
 const ARCHIVE_JOB: Actor = Actor::Job("archive");
-/// Newest log entries of a memory among which one that brought it back is looked for.
-const ENTRIES_LOOKED_AT: usize = 8;
+/// Newest log entries of a memory among which one that somebody made is looked for. What jobs mark more
+/// often than that in the time belongs to what is being talked about.
+const ENTRIES_LOOKED_AT: usize = 64;
 
 /// What was done with one page of weak memories.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,8 +198,9 @@ impl Service {
     }
 }
 
-/// Why a memory stays that might go by itself: a current summary stands on it alone, or the person has
-/// brought it back lately, by undoing a run.
+/// Why a memory stays that might go by itself: a current summary stands on it alone, the person has
+/// brought it back lately, by undoing a run, or somebody has changed it lately. That a job has marked it,
+/// as one of the sources of a summary, is no wish to have it at hand.
 async fn stays_for_others(
     snapshot: &Arc<dyn Snapshot>,
     memory: &Memory,
@@ -225,8 +227,13 @@ async fn stays_for_others(
     }
     let days = SignedDuration::from_secs_f64(policy.unused_days * 86_400.0);
     let since = now.checked_sub(days).unwrap_or(Timestamp::MIN);
-    let entries = snapshot.log_of(memory.id, ENTRIES_LOOKED_AT).await?;
-    let is_back =
-        entries.iter().any(|entry| entry.operation == Operation::Undo.as_str() && entry.at > since);
-    Ok(is_back.then_some(Stays::BroughtBack))
+    let mut entries = snapshot.log_of(memory.id, ENTRIES_LOOKED_AT).await?;
+    entries.retain(|entry| entry.at > since);
+    if entries.iter().any(|entry| entry.operation == Operation::Undo.as_str()) {
+        return Ok(Some(Stays::BroughtBack));
+    }
+    let is_change = |entry: &LogEntry| entry.operation != Operation::Embed.as_str();
+    let is_changed = entries.iter().any(|entry| is_change(entry) && !entry.is_by_job())
+        || entries.len() >= ENTRIES_LOOKED_AT;
+    Ok(is_changed.then_some(Stays::Used))
 }

@@ -58,3 +58,4 @@ mod truth;
 mod unconnected;
 mod units;
 mod watch;
+mod year;

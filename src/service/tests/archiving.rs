@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::fixture::{Fixture, agent, contents, draft, draft_in, owner};
-use crate::domain::change::{ChangeSet, NewMemory};
+use crate::domain::change::{ChangeSet, NewMemory, Patch};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
 use crate::domain::job::{NewRun, Outcome, RunId, Trigger};
@@ -18,6 +18,7 @@ use crate::service::get::GetRequest;
 use crate::service::recall::RecallRequest;
 use crate::service::remember::Draft;
 use crate::service::scope::Scope;
+use crate::service::update::UpdateRequest;
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -218,6 +219,29 @@ async fn an_undo_gives_back_what_a_run_archived_and_the_next_run_leaves_it() {
     let (_, report) = archive(&fixture).await;
     assert_eq!(report.n_changed, 0, "{:?}", report.report);
     assert_eq!(report.report["stays"]["brought back"], 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_job_marked_may_go_and_what_somebody_changed_may_not() {
+    let fixture = Fixture::of_words(None).await;
+    let mut ids = Vec::new();
+    for n in 1..=7 {
+        let text = format!("The ferry to the island was late and rough, crossing {n}");
+        ids.push(fixture.remember(&agent("a"), event(&text)).await.id);
+    }
+    fixture.clock.advance(80 * DAY);
+    let report = super::consolidating::consolidate(&fixture).await.1;
+    assert_eq!(report.n_changed, 8, "{report:?}");
+    let patch = Patch { tags: Some(vec!["sea".to_owned()]), ..Patch::default() };
+    let request = UpdateRequest { reference: ids[0].to_string(), patch, request: None };
+    fixture.service.update(&agent("a"), request).await.unwrap();
+    fixture.clock.advance(11 * DAY);
+    let (_, report) = archive(&fixture).await;
+    assert_eq!(report.n_changed, 6, "{:?}", report.report);
+    assert_eq!(fixture.memory(ids[0]).await.status, Status::Active);
+    for id in &ids[1..] {
+        assert_eq!(fixture.memory(*id).await.status, Status::Archived);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,9 +13,11 @@ use crate::daemon::{Agent, Daemon, Home, eventually};
 use crate::random::Random;
 
 mod backups;
+mod jobs;
 mod ledger;
 mod writers;
 
+pub use jobs::job_rounds;
 use ledger::Ledger;
 
 /// Longest time until a kill, counted from a daemon that answers, milliseconds.
@@ -305,6 +307,16 @@ mod tests {
         eprintln!("{summary}");
         assert!(summary.is_clean());
         assert!(summary.n_acknowledged > 0, "the rounds wrote nothing");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_job_that_was_cut_off_is_repeated_without_loss_or_duplicates() {
+        let n_rounds =
+            std::env::var("RECALLD_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
+        let mut random = Random::from_environment("kill rounds in jobs");
+        let summary = job_rounds(n_rounds, &mut random).await;
+        eprintln!("{summary}");
+        assert!(summary.is_clean());
     }
 
     #[tokio::test]
