@@ -10,7 +10,7 @@ use super::lexemes::Lexeme;
 /// Words for what has a time, in lower case, without a plural s.
 const OCCASIONS: &str = "deadline due meet meeting call appointment interview flight train standup \
     sync review dentist doctor submit submission deliver delivery pay payment renew renewal expire \
-    expiry expiration launch lecture class exam birthday party dinner lunch breakfast visit \
+    expiry expiration launch lecture class exam birthday anniversary party dinner lunch breakfast visit \
     schedule scheduled book booked reservation conference webinar workshop seminar demo \
     presentation retro retrospective planning checkup surgery concert wedding funeral ceremony \
     rehearsal lesson pickup departure arrival depart deploy release maintenance remember forget \

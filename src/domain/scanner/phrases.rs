@@ -23,6 +23,8 @@ use crate::domain::text::sentences::sentences;
 const GAP_MAX: usize = 12;
 /// Factor on the confidence where a comma or an "and" stands between them.
 const GAP_DOUBT: f64 = 0.85;
+/// Factor on the confidence of a time that is denied.
+const DENIED_DOUBT: f64 = 0.4;
 /// A text with more times than this is a plan, a table or a log; chosen.
 const CROWD_MIN: usize = 5;
 /// Factor on the confidence of each of its times.
@@ -136,8 +138,11 @@ fn times(line: &Line<'_>, phrases: Vec<Phrase>, said: Said<'_>, context: Context
             if is_adjective {
                 return None;
             }
-            let meaning = resolve::meaning(&slots, said)?;
             let first = pieces.first().map(|piece| piece.start)?;
+            if is_denied(line, first) {
+                slots.doubt *= DENIED_DOUBT;
+            }
+            let meaning = resolve::meaning(&slots, said)?;
             let lead = |at: Option<usize>| {
                 matches!(
                     at.and_then(|at| line.kind(at)),
@@ -228,6 +233,16 @@ pub(super) fn span(line: &Line<'_>, lexemes: &Range<usize>) -> Range<usize> {
     let text = line.reading.slice(last);
     let stop = usize::from(is_line_end && text.ends_with('.'));
     first.start..last.end - stop
+}
+
+/// Whether the words before a phrase say that it is not then: "instead of Friday".
+fn is_denied(line: &Line<'_>, first: usize) -> bool {
+    let before = |n: usize| first.checked_sub(n).map_or("", |at| line.slice(at)).to_lowercase();
+    let (near, far) = (before(1), before(2));
+    near == "not"
+        || near == "than"
+        || near == "of" && far == "instead"
+        || near == "是" && far == "不"
 }
 
 /// Words that say how often, and also what something is like: a daily report.

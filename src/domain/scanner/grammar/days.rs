@@ -59,7 +59,15 @@ pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
         }
         [Lexeme::Shift { period, by, is_counted }, ..] => {
             let (period, by, is_counted) = (*period, *by, *is_counted);
-            reads.push((vec![Piece::Shift { period, by, is_counted }], 1));
+            let shift = Piece::Shift { period, by, is_counted };
+            // "in a week and two days"
+            let n_and = usize::from(line.kind(at + 1) == Some(&Lexeme::Cue(Cue::And)));
+            let more = super::length(line, at + 1 + n_and)
+                .filter(|(more, _)| is_counted && by > 0 && !more.is_short());
+            match more {
+                Some((more, n)) => reads.push((vec![shift, Piece::Plus(more)], 1 + n_and + n)),
+                None => reads.push((vec![shift], 1)),
+            }
         }
         _ => {}
     }
@@ -118,14 +126,18 @@ fn end(line: &Line<'_>, at: usize) -> usize {
     }
 }
 
-/// Names that a weekday is part of: Black Friday, Sunday Times.
+/// Whether a weekday is part of something else: Black Friday, Sunday Times, the 4th Monday.
 fn is_name(line: &Line<'_>, at: usize) -> bool {
     const BEFORE: [&str; 8] =
         ["black", "good", "casual", "cyber", "super", "freaky", "ruby", "giving"];
     const AFTER: [&str; 5] = ["times", "school", "blues", "com", "mass"];
     let neighbour = |at: Option<usize>| at.map_or("", |at| line.slice(at)).to_lowercase();
     let after = if line.kind(at + 1) == Some(&Lexeme::Mark('.')) { at + 2 } else { at + 1 };
-    BEFORE.contains(&neighbour(at.checked_sub(1)).as_str())
+    // The fourth Monday is not the next one.
+    let is_nth =
+        at.checked_sub(1).is_some_and(|at| nth(line, at).is_some_and(|(nth, _)| nth != Nth::Last));
+    is_nth
+        || BEFORE.contains(&neighbour(at.checked_sub(1)).as_str())
         || AFTER.contains(&neighbour(Some(after)).as_str())
 }
 

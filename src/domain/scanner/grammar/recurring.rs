@@ -123,11 +123,13 @@ fn every(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
                 reads.push((vec![Piece::Cycle(n, *unit)], n_lead + 2));
             }
         }
-        // "every 5th customer" is no day.
+        // "every 5th customer" is no day, "every 2nd and 4th Monday" no rule of one.
         [Lexeme::Ordinal(day @ 1..=31), after @ ..]
             if !matches!(
                 after.first(),
-                Some(Lexeme::Word | Lexeme::Opaque | Lexeme::Weekday { .. })
+                Some(
+                    Lexeme::Word | Lexeme::Opaque | Lexeme::Weekday { .. } | Lexeme::Cue(Cue::And)
+                )
             ) =>
         {
             if let Ok(day) = i8::try_from(*day) {

@@ -198,8 +198,13 @@ fn push_values(values: &[&Value], slice: &str, range: &Range<usize>, row: &mut R
             }
             Value::Time(time) => {
                 let is_night = ["晚", "夜", "midnight"].iter().any(|word| lower.contains(word));
-                if let Some(cue) = lexicon::english(lower.split(' ').next().unwrap_or("")) {
-                    row.push(cue, range.clone());
+                // "at noon", "by midnight" are read whole.
+                let lead = lexicon::english(lower.split(' ').next().unwrap_or(""));
+                if let Some(
+                    lead @ Lexeme::Cue(Cue::At | Cue::By | Cue::Until | Cue::From | Cue::After),
+                ) = lead
+                {
+                    row.push(lead, range.clone());
                 }
                 let clock = Clock::from(*time);
                 Lexeme::Clock(Clock { is_late: is_night && clock.hour < 5, ..clock })

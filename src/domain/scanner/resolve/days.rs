@@ -91,14 +91,14 @@ fn shifted(slots: &Slots, today: Date, period: Period, by: i32, is_counted: bool
         (Period::Week, Some((weekday, _))) if !is_counted => {
             Some(sure(in_week(today, weekday, by)?))
         }
-        (Period::Week, _) if is_counted => {
-            Some(sure(ahead(today, Span::new().try_weeks(by).ok()?)?))
-        }
-        (Period::Month, _) if is_counted => {
-            Some(sure(ahead(today, Span::new().try_months(by).ok()?)?))
-        }
-        (Period::Year, _) if is_counted => {
-            Some(sure(ahead(today, Span::new().try_years(by).ok()?)?))
+        (_, _) if is_counted => {
+            let span = match period {
+                Period::Day => Span::new().try_days(by),
+                Period::Week => Span::new().try_weeks(by),
+                Period::Month => Span::new().try_months(by),
+                Period::Year => Span::new().try_years(by),
+            };
+            Some(agreeing(sure(ahead(today, span.ok()?)?), slots))
         }
         (Period::Week, _) if by != 0 => {
             let date = in_week(today, Weekday::Monday, by)?;
