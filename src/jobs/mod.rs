@@ -34,8 +34,8 @@ use tokio_util::sync::CancellationToken;
 pub use archive::Archive;
 pub use consolidate::Consolidate;
 pub use decay::Decay;
-pub use purge::Purge;
 pub use extract::Extract;
+pub use purge::Purge;
 pub use scheduler::{JobsSettings, Parts, Scheduler, Timetable};
 
 use crate::domain::job::{JobName, Outcome, RunId};
