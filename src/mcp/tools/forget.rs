@@ -22,7 +22,7 @@ pub(super) fn definition() -> Tool {
         scope::namespace_property(),
         schema::text("query", "exact words in the text"),
         schema::list("tags", ""),
-        scope::kinds_property(),
+        schema::list("kinds", ""),
         scope::after_property(),
         scope::before_property(),
         schema::text("session", "all of a session, its working memory too"),

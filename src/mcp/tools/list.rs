@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "memory_list";
 pub(super) fn definition() -> Tool {
     let properties = vec![
         scope::namespace_property(),
-        scope::kinds_property(),
+        schema::list("kinds", ""),
         schema::list("tags", ""),
         scope::status_property(),
         scope::after_property(),

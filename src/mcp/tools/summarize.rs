@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "memory_summarize";
 pub(super) fn definition() -> Tool {
     let properties = vec![
         scope::namespace_property(),
-        scope::kinds_property(),
+        schema::list("kinds", ""),
         schema::list("tags", ""),
         scope::after_property(),
         scope::before_property(),

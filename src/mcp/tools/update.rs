@@ -7,7 +7,7 @@ use rmcp::model::Tool;
 use super::super::args::{Arguments, InvalidArgument};
 use super::super::reply::{Detail, Reply, Shown};
 use super::super::schema::{self, Conduct};
-use super::{Call, Outcome, head, split_references, stated_kind, stated_kind_words};
+use super::{Call, Outcome, head, split_references, stated_kind};
 use crate::domain::change::Patch;
 use crate::domain::limits::HIT_CHARS_MAX;
 use crate::service::update::{UpdateAnswer, UpdateRequest};
@@ -18,7 +18,7 @@ pub(super) fn definition() -> Tool {
     let properties = vec![
         schema::text("id", "id or handle"),
         schema::text("content", "the whole new text"),
-        schema::choice("kind", &stated_kind_words(), ""),
+        schema::text("kind", ""),
         schema::list("tags", "all of them; an empty list takes them away"),
         schema::number("importance", "0 to 1"),
         schema::flag("pinned", ""),

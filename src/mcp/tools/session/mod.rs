@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::args::{Arguments, InvalidArgument};
 use super::super::reply::Reply;
-use super::super::schema::{self, Conduct, Property};
+use super::super::schema::{self, Conduct};
 use super::{Call, Outcome};
 use crate::domain::scoring::Role;
 use crate::service::session::{AppendAnswer, AppendRequest, TurnDraft};
@@ -22,20 +22,16 @@ const NO_SESSION: &str = "ingest";
 /// Names under which the text of a turn comes.
 const CONTENT: &[&str] = &["content", "text"];
 
-fn properties() -> Vec<Property> {
-    vec![
+pub(super) fn append_definition() -> Tool {
+    let properties = vec![
         schema::text("session", "its name (that of this connection)"),
         schema::text("namespace", ""),
         schema::choice("role", &["user", "assistant"], "who speaks (user)"),
         schema::text("content", "what is said"),
         schema::list("turns", "or several: JSON objects with role, content, at"),
         schema::text("at", "when, ISO 8601 (now)"),
-    ]
-}
-
-pub(super) fn append_definition() -> Tool {
-    let mut properties = properties();
-    properties.push(schema::flag("end", "the session is over"));
+        schema::flag("end", "the session is over"),
+    ];
     schema::tool(
         APPEND,
         "Keep turns of a conversation as its working memory; when it ends or falls silent, what is \
@@ -49,9 +45,16 @@ pub(super) fn append_definition() -> Tool {
 pub(super) fn ingest_definition() -> Tool {
     schema::tool(
         INGEST,
-        "The same for turns of which memories are to be made soon, whether the session goes on or \
-         not. Does not wait for that.",
-        properties(),
+        "As session_append, for turns of which memories are to be made soon, though the session goes \
+         on.",
+        vec![
+            schema::text("session", ""),
+            schema::text("namespace", ""),
+            schema::choice("role", &["user", "assistant"], ""),
+            schema::text("content", ""),
+            schema::list("turns", ""),
+            schema::text("at", ""),
+        ],
         Conduct::Adds,
         false,
     )
