@@ -41,10 +41,11 @@ const UNITS: &[ShippedUnit] = &[
 /// Looks at everything; a configuration that cannot be read is one of the findings.
 pub(super) fn doctor(arguments: &Arguments, sources: &Sources) -> ExitCode {
     let (loaded, problems) = Config::salvage(sources);
-    let premises = match &loaded {
+    let mut premises = match &loaded {
         Some(loaded) => premises(loaded, problems.as_ref()),
         None => premises_without(sources, problems.as_ref()),
     };
+    premises.timeout = arguments.timeout;
     cli::examine(&premises, arguments.json)
 }
 
@@ -58,6 +59,7 @@ fn premises(loaded: &Loaded, problems: Option<&Problems>) -> Premises {
     findings.extend(lost(&loaded.state_dir.path, &loaded.config));
     findings.extend(ailing(&loaded.state_dir.path, &loaded.config));
     Premises {
+        timeout: None,
         findings,
         data: Some(places(&loaded.state_dir.path, &loaded.config)),
         sockets: loaded.socket_candidates.clone(),
@@ -77,6 +79,7 @@ fn refused(problems: &Problems) -> Finding {
 fn premises_without(sources: &Sources, problems: Option<&Problems>) -> Premises {
     let Sources { environment, socket, .. } = sources;
     Premises {
+        timeout: None,
         findings: problems.map(refused).into_iter().collect(),
         data: None,
         sockets: config::socket_candidates(socket.as_deref(), environment, None, None),

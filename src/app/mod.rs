@@ -138,6 +138,7 @@ fn door(arguments: &Arguments, loaded: &Loaded) -> Door {
     Door {
         sockets: loaded.socket_candidates.clone(),
         state_dir: loaded.named_state_dir().map(resolved),
+        models: loaded.state_dir.path.clone(),
         timeout: arguments.timeout,
         json: arguments.json,
     }

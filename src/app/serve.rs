@@ -82,7 +82,9 @@ pub(super) fn serve(sources: Sources, options: Options) -> anyhow::Result<ExitCo
         Err(problems) => {
             let first = problems.list().first().map(ToString::to_string).unwrap_or_default();
             notifier.status(&format!("bad configuration: {first}"));
-            return Ok(cli::fail(Fault::Config, &problems, json));
+            // The last line is what a bridge tells its agent of a daemon that did not start.
+            let told = format!("{problems}\nnot started: {}", problems.in_one_line());
+            return Ok(cli::fail(Fault::Config, &told, json));
         }
     };
     let (log, worker) = super::install_log(&super::log_settings(&loaded.config))?;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::bridged::BridgedAgent;
 use super::output::say;
 use super::session::{CliError, call_on};
+use super::show::text;
 use super::trial::{Trial, stop};
 use crate::clock::SystemClock;
 use crate::mcp::client::Client;
@@ -154,5 +155,9 @@ pub(super) async fn wait_for_vectors(owner: &Client) -> Result<(), CliError> {
         n_fewest = n_fewest.min(n_pending);
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    Err(CliError::Data("no more vectors came".to_owned()))
+    let status = call_on(owner, "memory_status", json!({})).await?;
+    let parts = status["parts"].as_array().map_or(&[][..], Vec::as_slice);
+    let model = parts.iter().find(|part| part["name"] == json!("model"));
+    let because = model.map(|model| text(&model["because"])).unwrap_or_default();
+    Err(CliError::Data(format!("no more vectors came; the model: {because}")))
 }

@@ -17,6 +17,9 @@ use super::show::{as_json, items, remarks, text};
 /// Time between two looks whether a run has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// Items of a list that a report shows.
+const OUTLINED_MAX: usize = 5;
+
 /// Carries out a command about jobs.
 pub(super) async fn run(what: &JobsCommand, door: &Door, json: bool) -> Result<(), CliError> {
     let connection = connect(door, true).await?;
@@ -149,9 +152,47 @@ fn report(answer: &Value, json: bool) {
     }
     say(&rows.to_string());
     if !answer["report"].is_null() {
-        say(&format!("{:#}", answer["report"]));
+        say(outline(&answer["report"], 0).trim_end());
     }
     remarks(answer);
+}
+
+/// An object as indented lines. Of long lists the beginning is shown: `--json` shows all.
+fn outline(value: &Value, depth: usize) -> String {
+    let indent = "  ".repeat(depth);
+    let lines = value.as_object().into_iter().flatten().map(|(name, value)| {
+        let name = name.strip_prefix("n_").unwrap_or(name).replace('_', " ");
+        match value {
+            Value::Object(fields) if fields.is_empty() => format!("{indent}{name}: none\n"),
+            Value::Object(_) => format!("{indent}{name}:\n{}", outline(value, depth + 1)),
+            Value::Array(list) if list.iter().any(Value::is_object) => {
+                let shown = list.iter().take(OUTLINED_MAX);
+                let items = shown.map(|item| format!("{indent}  -\n{}", outline(item, depth + 2)));
+                let items: String = items.collect();
+                format!("{indent}{name} ({}):\n{items}{}", list.len(), more(list, &indent))
+            }
+            Value::Array(list) => {
+                let shown: Vec<String> = list.iter().take(OUTLINED_MAX).map(text).collect();
+                let shown = if list.is_empty() { "none".to_owned() } else { shown.join(", ") };
+                let more = list.len().saturating_sub(OUTLINED_MAX);
+                let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+                format!("{indent}{name}: {shown}{more}\n")
+            }
+            Value::Null => format!("{indent}{name}: none\n"),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                format!("{indent}{name}: {}\n", text(value))
+            }
+        }
+    });
+    lines.collect()
+}
+
+/// How many items of a list are not shown.
+fn more(list: &[Value], indent: &str) -> String {
+    match list.len().saturating_sub(OUTLINED_MAX) {
+        0 => String::new(),
+        n => format!("{indent}  and {n} more\n"),
+    }
 }
 
 fn undone(answer: &Value, json: bool) {

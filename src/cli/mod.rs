@@ -82,13 +82,7 @@ async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
     let (tool, request, show): (_, _, fn(&Value, bool)) = match &arguments.command {
         Command::Demo => return demo::run().await,
         Command::Eval(what) => {
-            return eval::run(
-                what,
-                arguments.config.as_deref(),
-                arguments.state_dir.as_deref(),
-                json,
-            )
-            .await;
+            return eval::run(what, arguments.config.as_deref(), &door.models, json).await;
         }
         Command::Forget(what) => return forget(door, what, json).await,
         Command::Jobs(what) => return jobs::run(what, door, json).await,
@@ -149,6 +143,10 @@ async fn forget(
             show::forgotten(&preview, json);
             return Ok(());
         };
+        if preview.get("n_matching") == Some(&0.into()) {
+            show::none_matching(&preview, json);
+            return Ok(());
+        }
         if !what.yes {
             show::preview(&preview);
             if !output::can_ask() {
@@ -156,6 +154,7 @@ async fn forget(
                 return Err(CliError::Usage(how.to_owned()));
             }
             if !output::confirmed("Forget them all?")? {
+                output::say("nothing was forgotten");
                 return Ok(());
             }
         }

@@ -41,9 +41,12 @@ pub(super) fn confirmed(question: &str) -> io::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// A table as wide as the terminal.
+/// A table as wide as the terminal; elsewhere as wide as what is in it.
 pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
+    if let Some((_, columns)) = console::Term::stdout().size_checked() {
+        table.set_width(columns);
+    }
     table
         .load_style(presets::UTF8_HORIZONTAL_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)

@@ -25,6 +25,8 @@ pub(super) fn remember(what: &RememberArguments) -> Result<ToolArguments, CliErr
         [dash] if dash == "-" => {
             let mut text = String::new();
             std::io::stdin().lock().read_to_string(&mut text)?;
+            // The line feed that ends what `echo` writes is no part of it.
+            text.truncate(text.trim_end_matches(['\r', '\n']).len());
             text
         }
         words => words.join(" "),

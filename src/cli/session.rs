@@ -70,6 +70,8 @@ pub struct Door {
     pub sockets: Vec<PathBuf>,
     /// The data directory that is meant, if only that one is.
     pub state_dir: Option<PathBuf>,
+    /// The data directory whose installed models may be used.
+    pub models: PathBuf,
     /// Longest wait for an answer; `None`: as the call needs.
     pub timeout: Option<Duration>,
     /// Whether a program reads what is said.

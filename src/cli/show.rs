@@ -211,6 +211,13 @@ pub(super) fn preview(answer: &Value) {
     }
 }
 
+/// `forget` where nothing is as described.
+pub(super) fn none_matching(answer: &Value, json: bool) {
+    if !as_json(answer, json) {
+        say("nothing matches, nothing was forgotten");
+    }
+}
+
 /// `forget`
 pub(super) fn forgotten(answer: &Value, json: bool) {
     if as_json(answer, json) {

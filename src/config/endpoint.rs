@@ -7,7 +7,7 @@ use reqwest::Url;
 
 use super::problem::Problem;
 use super::reader::Reader;
-use crate::domain::address::Network;
+use crate::domain::address::{Network, permit};
 use crate::domain::embedding::Scripts;
 use crate::domain::limits::{EMBED_BATCH_MAX, EMBED_DIMENSION_MAX, EMBED_TOKENS_MAX};
 
@@ -70,6 +70,8 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, is_used: bool) -> EndpointConfig
         batch: reader.count("embed.endpoint.batch", &(1..=EMBED_BATCH_MAX as u64)),
         allow_private: networks(reader, "embed.endpoint.allow_private"),
     };
+    let section = "embed.endpoint";
+    check_reach(reader, section, config.url.as_ref(), &config.allow_private);
     if is_used && config.url.is_none() {
         miss(reader, ASKED, "embed.endpoint.url", URL);
     }
@@ -95,6 +97,26 @@ pub(super) fn url(reader: &mut Reader<'_, '_>, key: &str) -> Option<Url> {
         text => base(text).map(Some),
     });
     read.flatten()
+}
+
+/// Refuses a URL that names an address nothing may be sent to. What a name leads to is found out
+/// when it is asked for.
+pub(super) fn check_reach(
+    reader: &mut Reader<'_, '_>,
+    section: &str,
+    url: Option<&Url>,
+    allowed: &[Network],
+) {
+    let host = url.and_then(Url::host_str).unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse();
+    let (Some(url), Ok(address)) = (url, address) else { return };
+    let (key, allow) = (format!("{section}.url"), format!("{section}.allow_private"));
+    if let Err(why) = permit(address, url.scheme() == "https", allowed, &allow)
+        && let Some(place) = reader.place(&key)
+    {
+        let expected = format!("a place that memories may be sent to: {why}");
+        reader.problems.push(Problem::value(place, &key, &expected, format!("{:?}", url.as_str())));
+    }
 }
 
 /// Addresses of the network around.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::endpoint::{MODEL, miss, networks, url};
+use super::endpoint::{MODEL, check_reach, miss, networks, url};
 use super::reader::Reader;
 use crate::domain::address::Network;
 
@@ -64,6 +64,7 @@ fn endpoint(reader: &mut Reader<'_, '_>, section: &'static str) -> LlmEndpointCo
         tokens_per_day: reader.integer(&key("tokens_per_day"), &(1_000..=1_000_000_000)),
         allow_private: networks(reader, &key("allow_private")),
     };
+    check_reach(reader, section, config.url.as_ref(), &config.allow_private);
     if config.url.is_some() && config.model.is_empty() {
         miss(reader, (&key("url"), &key("url")), &key("model"), MODEL);
     }

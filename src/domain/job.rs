@@ -288,6 +288,9 @@ pub enum NotUndone {
     /// It has not ended.
     #[error("it is still going on")]
     Open,
+    /// It was a dry run.
+    #[error("it was a dry run, which changed nothing")]
+    IsDryRun,
     /// It is one that undid another.
     #[error("it is an undo itself, and what was withdrawn is gone")]
     IsUndo,

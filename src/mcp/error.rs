@@ -103,6 +103,7 @@ fn is_ours(error: &ServiceError) -> bool {
         | ServiceError::Backup(BackupError::Exists(_) | BackupError::Running)
         | ServiceError::Invalid { .. }
         | ServiceError::NotFound { .. }
+        | ServiceError::Run { .. }
         | ServiceError::Ambiguous { .. }
         | ServiceError::NotReadable { .. }
         | ServiceError::NotWritable { .. } => false,

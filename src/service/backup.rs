@@ -141,12 +141,19 @@ impl Service {
         let every = self.settings().backup.every;
         let failed_at = self.backup_trouble.lock().as_ref().map(|failure| failure.last_at);
         // One from the future was made while the clock was wrong and says nothing.
-        let last = known.iter().map(|backup| backup.created_at).filter(|at| *at <= now).max();
+        // A copy that somebody took elsewhere may be gone when it is needed.
+        let kept = known.iter().filter(|backup| self.is_kept(backup));
+        let last = kept.map(|backup| backup.created_at).filter(|at| *at <= now).max();
         let history = BackupHistory { last, failed_at, started_at: self.started_at };
         (!every.is_zero()).then(|| next_backup(history, every))
     }
 
-    /// State of the backups, in numbers and as a part.
+    /// Whether a backup lies in the directory of the backups.
+    fn is_kept(&self, backup: &Backup) -> bool {
+        backup.path.parent() == Some(self.backups.place())
+    }
+
+    /// State of the backups in their directory, in numbers and as a part.
     pub(super) async fn backup_report(&self, now: Timestamp) -> (BackupReport, PartStatus) {
         let mut trouble = self.backup_trouble.lock().clone();
         let known = match self.backups.list().await {
@@ -159,11 +166,13 @@ impl Service {
                 Vec::new()
             }
         };
+        let next = self.next_backup(&known, now);
+        let kept: Vec<Backup> = known.into_iter().filter(|backup| self.is_kept(backup)).collect();
         let report = BackupReport {
             place: self.backups.place().to_owned(),
-            next: self.next_backup(&known, now),
-            n_backups: known.len(),
-            last: known.into_iter().next_back(),
+            next,
+            n_backups: kept.len(),
+            last: kept.into_iter().next_back(),
         };
         let state = match trouble {
             Some(Failure { since, because, .. }) => PartState::Degraded { since, because },
@@ -175,7 +184,7 @@ impl Service {
         (report, PartStatus { name: "backup", state })
     }
 
-    /// The names of the backups that were made while a memory of this receipt existed, and may so
+    /// The names (the paths of those elsewhere) of the backups that were made while a memory of this receipt existed, and may so
     /// still hold it.
     ///
     /// # Errors
@@ -192,9 +201,10 @@ impl Service {
             backup.created_at <= receipt.forgotten_at
                 && u64::try_from(backup.created_at.as_millisecond()).is_ok_and(|at| at >= oldest)
         };
+        // One in the usual place is known by its name, another by where it lies.
         let name = |backup: Backup| {
-            let name = backup.path.file_name().unwrap_or(backup.path.as_os_str());
-            name.to_string_lossy().into_owned()
+            let name = backup.path.file_name().filter(|_| self.is_kept(&backup));
+            name.unwrap_or(backup.path.as_os_str()).to_string_lossy().into_owned()
         };
         Ok(known.into_iter().filter(holds).map(name).collect())
     }

@@ -1,6 +1,7 @@
 //! Why a use case could not do what it was asked.
 
 use crate::domain::id::MemoryId;
+use crate::domain::job::{NotUndone, RunId};
 use crate::ports::{BackupError, IndexError, StoreError};
 
 /// Its text is meant for the caller: it names the argument and says what was expected.
@@ -21,6 +22,14 @@ pub enum ServiceError {
     NotFound {
         /// What the caller wrote.
         reference: String,
+    },
+    /// A run that is not known, or cannot be undone.
+    #[error("run {run}: {why}")]
+    Run {
+        /// Its number.
+        run: RunId,
+        /// Why not.
+        why: NotUndone,
     },
     /// A handle means more than one memory that the caller may read.
     #[error("handle `{reference}` means more than one memory: {}", list(ids))]

@@ -21,7 +21,7 @@ impl Service {
     /// `Invalid` for who is not the person and for a run that is not known; `Store`.
     pub async fn run(&self, caller: &Caller, id: RunId) -> Result<Run, ServiceError> {
         for_the_person(caller)?;
-        self.ledger.run(id).await?.ok_or_else(|| unknown(id))
+        self.ledger.run(id).await?.ok_or(ServiceError::Run { run: id, why: NotUndone::Missing })
     }
 
     /// Undoes a run: what nobody changed since is as it was before. An agent may do that where it may
@@ -35,11 +35,7 @@ impl Service {
         }
         match self.ledger.undo(id, caller.actor.clone(), self.clock.now()).await? {
             Ok(undone) => Ok(undone),
-            Err(NotUndone::Missing) => Err(unknown(id)),
-            Err(why) => {
-                let expected = format!("a run that can be undone ({why})");
-                Err(ServiceError::invalid("run", expected, id))
-            }
+            Err(why) => Err(ServiceError::Run { run: id, why }),
         }
     }
 
@@ -65,8 +61,4 @@ fn for_the_person(caller: &Caller) -> Result<(), ServiceError> {
     }
     let expected = "the person whose memory it is";
     Err(ServiceError::invalid("caller", expected, &caller.actor))
-}
-
-fn unknown(id: RunId) -> ServiceError {
-    ServiceError::invalid("run", "the number of a run that is still known", id)
 }

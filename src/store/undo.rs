@@ -33,6 +33,9 @@ pub(super) fn undo(
     if record.finished_at.is_none() {
         return Ok(Err(NotUndone::Open));
     }
+    if record.is_dry_run {
+        return Ok(Err(NotUndone::IsDryRun));
+    }
     if record.undoes.is_some() {
         return Ok(Err(NotUndone::IsUndo));
     }

@@ -66,6 +66,11 @@ async fn every_command_prints_for_people_and_for_programs() {
     assert!(piped.status.success());
     let piped: Value = serde_json::from_slice(&piped.stdout).unwrap();
     assert_eq!(piped["memories"][0]["status"], "stored", "{piped}");
+    let again = json(&home, &["remember", "The canteen is closed\non Fridays"]);
+    assert_eq!(
+        again["memories"][0]["status"], "deduplicated",
+        "without the last line feed: {again}"
+    );
 
     let changed = json(&home, &["update", handle, "--content", "Lunch is at one"]);
     assert_eq!(changed["changed"][0], "content", "{changed}");
@@ -220,6 +225,26 @@ fn a_failure_is_one_object_for_programs() {
         assert_eq!((&error["kind"], &error["exit_code"]), (&(*kind).into(), &(*code).into()));
         assert!(error["message"].as_str().unwrap().contains(said), "{arguments:?}: {error}");
     }
+}
+
+#[test]
+fn a_model_that_is_not_installed_is_not_waited_for_by_an_evaluation() {
+    let home = Home::new();
+    let set = home.path("set");
+    std::fs::write(
+        home.path("set.memories.jsonl"),
+        r#"{"conv": "a", "id": "1", "time": "2026-01-02T10:00:00Z", "text": "Rex is our dog"}"#,
+    )
+    .unwrap();
+    std::fs::write(
+        home.path("set.queries.jsonl"),
+        r#"{"conv": "a", "category": "one", "query": "dog", "evidence_ids": ["1"]}"#,
+    )
+    .unwrap();
+    let output = home.run(&["eval", "--model", "bge-m3", set.to_str().unwrap()]);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("bge-m3 is not installed"), "{told}");
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn twenty_thousand_memories_keep_the_disk_in_proportion_and_outlive_their_index() {
-    let home = Home::with_config("[embed]\nmodel = \"seeded\"\n")
+    let home = Home::with_config("[embed]\nmodel = \"seeded\"\n[backup]\nevery_hours = 0\n")
         .expect_log("text index is to be rebuilt")
         .expect_log("is for tests: nothing is found by its meaning");
     let mut daemon = home.serve().await;

@@ -59,20 +59,25 @@ async fn a_person_runs_a_job_reads_its_report_and_undoes_it() {
     assert_eq!(ran["report"]["after"]["n"], 100);
     let id = ran["run"].to_string();
     let report = prints(&home, &["jobs", "report", &id]);
-    assert!(report.contains("n_memories") && report.contains("owner"), "{report}");
+    assert!(report.contains("memories: 100") && report.contains("owner"), "{report}");
+    assert!(!report.contains('{'), "in words: {report}");
     let list = list(&home.owner().await).await;
     assert_eq!(runs(&list).len(), 2, "{list}");
     assert_eq!(list["jobs"][0]["last_outcome"], "done");
     let undone = prints(&home, &["jobs", "undo", &id]);
     assert!(undone.contains("0 restored, 0 withdrawn, 0 left"), "{undone}");
-    for (arguments, said) in [
-        (&["jobs", "run", "coffee"][..], "one of decay"),
-        (&["jobs", "report", "4711"], "still known"),
-        (&["jobs", "undo", &id], "undone before"),
+    let tried: Value =
+        serde_json::from_str(&prints(&home, &["--json", "jobs", "run", "decay", "--dry-run"]))
+            .unwrap();
+    for (arguments, code, said) in [
+        (&["jobs", "run", "coffee"][..], 64, "one of decay"),
+        (&["jobs", "report", "4711"], 1, "there is no such run"),
+        (&["jobs", "undo", &id], 1, "undone before"),
+        (&["jobs", "undo", &tried["run"].to_string()], 1, "dry run"),
     ] {
         let output = home.run(arguments);
         let complaint = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(64), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {complaint}");
         assert!(complaint.contains(said), "{arguments:?}: {complaint}");
     }
 }

@@ -46,11 +46,12 @@ pub(super) enum Contact {
     },
 }
 
-/// Asks at the first socket that is there.
-pub(super) async fn reach(sockets: &[PathBuf]) -> Contact {
+/// Asks at the first socket that is there, and waits so long, else for [`WAIT`].
+pub(super) async fn reach(sockets: &[PathBuf], wait: Option<Duration>) -> Contact {
+    let wait = wait.unwrap_or(WAIT);
     let mut dead = None;
     for socket in sockets.iter().filter(|path| fs::symlink_metadata(path).is_ok()) {
-        match ask(socket).await {
+        match ask(socket, wait).await {
             Ok(answers) => return answers,
             Err((because, advice)) => {
                 dead.get_or_insert(Contact::Dead { socket: socket.clone(), because, advice });
@@ -60,22 +61,22 @@ pub(super) async fn reach(sockets: &[PathBuf]) -> Contact {
     dead.unwrap_or_else(|| Contact::Absent { sockets: sockets.to_vec() })
 }
 
-async fn ask(socket: &Path) -> Result<Contact, (String, String)> {
+async fn ask(socket: &Path, wait: Duration) -> Result<Contact, (String, String)> {
     let clock = SystemClock::new();
     let connected = Client::connect(socket, &Hello::owner()).await;
     let client = connected.map_err(|error| why(&error, socket))?;
     let asked = async {
-        client.initialize(WAIT).await?;
+        client.initialize(wait).await?;
         call_on(&client, "memory_status", json!({})).await
     };
     let hangs = "it hangs or is overloaded: look at its log, and start it again if it stays so";
-    match tokio::time::timeout(WAIT, asked).await {
+    match tokio::time::timeout(wait, asked).await {
         Ok(Ok(status)) => {
             let elapsed = clock.monotonic();
             Ok(Contact::Answers { socket: socket.to_owned(), elapsed, status })
         }
         Ok(Err(error)) => Err((error.to_string(), hangs.to_owned())),
-        Err(_) => Err((format!("no answer in {} s", WAIT.as_secs()), hangs.to_owned())),
+        Err(_) => Err((format!("no answer in {} s", wait.as_secs_f64()), hangs.to_owned())),
     }
 }
 
@@ -203,6 +204,7 @@ const NAMES: &[(&str, &str, &str)] = &[
         "backup",
         "make room or mend the directory of the backups (`backup.dir`), then `recalld backup`",
     ),
+    ("jobs", "jobs", "see `recalld jobs list`, and `recalld jobs report` of the run that failed"),
     ("text", "index of words", "wait until it is loaded or built anew; everything stored is kept"),
     ("vectors", "index of meaning", "wait until it is loaded; search by words works meanwhile"),
     ("backup", "backup", "free some space, or see to `backup.dir`; `recalld backup` tries at once"),

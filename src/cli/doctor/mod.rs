@@ -14,6 +14,7 @@ mod units;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 pub use finding::{Finding, State};
 pub use units::ShippedUnit;
@@ -31,6 +32,8 @@ pub struct Premises {
     pub data: Option<DataPlaces>,
     /// Where a client looks for the daemon, in order.
     pub sockets: Vec<PathBuf>,
+    /// Longest wait for its answer, if somebody said so.
+    pub timeout: Option<Duration>,
     /// The units that belong to this version.
     pub units: Vec<ShippedUnit>,
     /// Memory that the daemon needs with the configured model, bytes.
@@ -73,7 +76,7 @@ pub(super) async fn run(premises: &Premises, json: bool) -> ExitCode {
 
 async fn examine(premises: &Premises) -> Vec<Finding> {
     let mut findings = premises.findings.clone();
-    let contact = daemon::reach(&premises.sockets).await;
+    let contact = daemon::reach(&premises.sockets, premises.timeout).await;
     if let Some(data) = &premises.data {
         findings.extend(files::data(data));
         findings.push(lock::holder(data, &contact));

@@ -20,6 +20,7 @@ use super::demo::wait_for_vectors;
 use super::session::{CliError, call_on};
 use super::trial::{Trial, stop};
 use crate::clock::SystemClock;
+use crate::domain::embedding::is_model_name;
 use crate::domain::limits::{EMBED_THREADS_MAX, RECALL_TOKENS_MAX};
 use crate::domain::measure::{Measures, means_by_category};
 use crate::mcp::client::Client;
@@ -36,10 +37,20 @@ const DEPTH: usize = 20;
 pub(super) async fn run(
     what: &EvalArguments,
     config: Option<&Path>,
-    data_dir: Option<&Path>,
+    models: &Path,
     json: bool,
 ) -> Result<(), CliError> {
     let config = trial_config(config, what.model.as_deref())?;
+    if let Some(name) = what.model.as_deref().filter(|name| is_model_name(name))
+        && !models.join("models").join(name).is_dir()
+    {
+        let why = format!(
+            "{name} is not installed in {}: `recalld model list` shows what is, `--state-dir` names \
+             another data directory",
+            models.display()
+        );
+        return Err(CliError::Refused(why));
+    }
     let sets: Vec<Dataset> =
         what.sets.iter().map(|path| Dataset::read(path)).collect::<Result<_, _>>()?;
     let temporary = tempfile::Builder::new().prefix("recalld-eval-").tempdir()?;
@@ -49,9 +60,7 @@ pub(super) async fn run(
         let dir = root.join(&set.name);
         std::fs::create_dir_all(&dir)?;
         let trial = Trial::new(&dir, &config)?;
-        if let Some(data_dir) = data_dir {
-            trial.borrow_models(data_dir)?;
-        }
+        trial.borrow_models(models)?;
         let (daemon, owner) = trial.serve().await?;
         let report = measure(set, &trial, &owner, daemon.id()).await;
         stop(daemon).await?;

@@ -75,6 +75,28 @@ fn each_kind_of_mistake_is_told_with_its_place() {
 }
 
 #[test]
+fn an_address_that_nothing_may_be_sent_to_is_refused_where_it_stands() {
+    for (section, model) in [("embed.endpoint", "bge-m3"), ("llm.summary", "qwen3:4b")] {
+        let file = |url: &str, more: &str| {
+            format!("[{section}]\nurl = \"{url}\"\nmodel = \"{model}\"\n{more}")
+        };
+        let private = Machine::with_file(&file("http://10.0.0.4:11434/v1", "")).problems();
+        assert!(private.starts_with(&format!("FILE:2:1: {section}.url\n")), "{private}");
+        assert!(private.contains(&format!("{section}.allow_private")), "{private}");
+        let public = Machine::with_file(&file("http://192.0.1.1/v1", "")).problems();
+        assert!(public.contains("https only"), "{public}");
+        for (url, more) in [
+            ("http://10.0.0.4:11434/v1", "allow_private = [\"10.0.0.0/8\"]\n"),
+            ("http://127.0.0.1:11434/v1", ""),
+            ("http://[::1]:11434/v1", ""),
+            ("https://192.0.1.1/v1", ""),
+        ] {
+            Machine::with_file(&file(url, more)).load();
+        }
+    }
+}
+
+#[test]
 fn long_values_are_shortened() {
     let problems = Machine::with_file(&format!("recall.limit = '{}'", "记".repeat(500))).problems();
     assert!(problems.chars().count() < 250, "{problems}");

@@ -104,6 +104,7 @@ async fn wrong_values_are_errors_that_name_the_argument_and_store_nothing() {
         ("memory_store", "content", json!(" \n"), "`content`: expected text"),
         ("memory_store", "content", json!({"a": 1}), "`content`: expected text, got {\"a\":1}"),
         ("memory_store", "kind", json!("opinion"), "`kind`: expected one of fact"),
+        ("memory_store", "kind", json!("profile"), "a profile is made by the daemon"),
         ("memory_store", "importance", json!(7), "`importance`: expected a number 0 to 1, got 7"),
         ("memory_store", "occurred_at", json!("yesterday"), "`occurred_at`: expected an ISO 8601"),
         ("memory_store", "metadata", json!("text"), "`metadata`: expected a JSON object"),

@@ -24,7 +24,7 @@ async fn a_job_that_does_not_exist_is_answered_with_those_that_do() {
         assert!(refusal.contains("`job`: expected one of decay"), "{refusal}");
     }
     let refusal = agent.refused("maintenance_undo", json!({"run": 3})).await;
-    assert!(refusal.contains("the number of a run that is still known"), "{refusal}");
+    assert!(refusal.contains("there is no such run"), "{refusal}");
     let refusal = agent.refused("maintenance_undo", json!({})).await;
     assert!(refusal.contains("`run`: expected the number of a run"), "{refusal}");
 }

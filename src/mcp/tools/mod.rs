@@ -28,7 +28,7 @@ pub(super) use maintenance::job_facts;
 pub(super) use status::facts as status_facts;
 
 use super::Shared;
-use super::args::Arguments;
+use super::args::{Arguments, InvalidArgument};
 use super::error::ToolError;
 use super::reply::Reply;
 
@@ -162,6 +162,21 @@ fn kind_words() -> Vec<&'static str> {
 /// What a kind is expected to be.
 fn expected_kind() -> String {
     format!("one of {}", kind_words().join(", "))
+}
+
+/// The kinds that a caller may give a memory: who the user is, only the daemon puts together.
+fn stated_kind_words() -> Vec<&'static str> {
+    kind_words().into_iter().filter(|word| *word != Kind::Profile.as_str()).collect()
+}
+
+/// The kind that a caller gives a memory.
+fn stated_kind(arguments: &mut Arguments) -> Result<Option<Kind>, InvalidArgument> {
+    let expected = format!(
+        "one of {} (a profile is made by the daemon, from preferences, instructions and procedures)",
+        stated_kind_words().join(", ")
+    );
+    let parse = |word: &str| Kind::parse(word).filter(|kind| *kind != Kind::Profile);
+    arguments.choice(&["kind"], parse, &expected)
 }
 
 /// Splits references into those that can be one, and those that can name nothing.

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use super::super::args::{Arguments, InvalidArgument};
 use super::super::reply::{Budget, Reply, put};
 use super::super::schema::{self, Conduct};
-use super::{Call, Outcome, expected_kind, kind_words};
-use crate::domain::memory::Kind;
+use super::{Call, Outcome, stated_kind, stated_kind_words};
 use crate::service::remember::{Draft, Kept};
 
 pub(super) const NAME: &str = "memory_store";
@@ -30,7 +29,11 @@ pub(super) fn definition() -> Tool {
             "namespace",
             "user (shared by all agents, if left out), agent/<you>, shared/...",
         ),
-        schema::choice("kind", &kind_words(), "instruction: a standing order of the user (fact)"),
+        schema::choice(
+            "kind",
+            &stated_kind_words(),
+            "instruction: a standing order of the user (fact)",
+        ),
         schema::list("tags", ""),
         schema::number("importance", "0 to 1"),
         schema::text("occurred_at", "when it happened: ISO 8601 time or date"),
@@ -145,7 +148,7 @@ fn fields(
     Ok(Draft {
         content: String::new(),
         namespace: arguments.word(&["namespace"])?.or(common.namespace),
-        kind: arguments.choice(&["kind"], Kind::parse, &expected_kind())?.or(common.kind),
+        kind: stated_kind(arguments)?.or(common.kind),
         tags: arguments.list(&["tags"])?.unwrap_or(common.tags),
         importance: arguments.number(&["importance"], 0.0, 1.0)?.or(common.importance),
         occurred_at: arguments.time(&["occurred_at"], zone)?.or(common.occurred_at),

@@ -7,10 +7,9 @@ use rmcp::model::Tool;
 use super::super::args::{Arguments, InvalidArgument};
 use super::super::reply::{Detail, Reply, Shown};
 use super::super::schema::{self, Conduct};
-use super::{Call, Outcome, expected_kind, head, kind_words, split_references};
+use super::{Call, Outcome, head, split_references, stated_kind, stated_kind_words};
 use crate::domain::change::Patch;
 use crate::domain::limits::HIT_CHARS_MAX;
-use crate::domain::memory::Kind;
 use crate::service::update::{UpdateAnswer, UpdateRequest};
 
 pub(super) const NAME: &str = "memory_update";
@@ -19,7 +18,7 @@ pub(super) fn definition() -> Tool {
     let properties = vec![
         schema::text("id", "id or handle"),
         schema::text("content", "the whole new text"),
-        schema::choice("kind", &kind_words(), ""),
+        schema::choice("kind", &stated_kind_words(), ""),
         schema::list("tags", "all of them; an empty list takes them away"),
         schema::number("importance", "0 to 1"),
         schema::flag("pinned", ""),
@@ -52,7 +51,7 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     }
     let patch = Patch {
         content: arguments.text(&["content", "text"])?.map(Arc::from),
-        kind: arguments.choice(&["kind"], Kind::parse, &expected_kind())?,
+        kind: stated_kind(&mut arguments)?,
         tags,
         metadata: arguments.metadata(&["metadata"])?,
         importance: arguments.number(&["importance"], 0.0, 1.0)?,

@@ -39,7 +39,10 @@ impl Service {
         let scope = Scope { kinds: vec![Kind::Profile], ..Scope::default() };
         let request =
             ListRequest { scope, limit: Some(PROFILES_SHOWN_MAX), ..ListRequest::default() };
-        Ok(self.list(caller, request).await?.memories)
+        let mut memories = self.list(caller, request).await?.memories;
+        // Nobody says who the user is in the name of all that was said.
+        memories.retain(|memory| memory.origin == Origin::Consolidated);
+        Ok(memories)
     }
 
     /// Writes the profile of a namespace anew if what it says is not what its sources say now.

@@ -77,6 +77,19 @@ async fn a_backup_is_made_when_it_is_due_and_the_oldest_of_too_many_goes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_copy_elsewhere_puts_off_no_backup_and_is_not_counted_as_kept() {
+    let fixture = Fixture::new().await;
+    fixture.store("Rex is our dog").await;
+    let copy = fixture.dir.path().join("mine.backup");
+    fixture.service.back_up(&owner(), Some(copy)).await.unwrap();
+    let report = fixture.service.status().await;
+    assert_eq!((report.backup.last, report.backup.n_backups), (None, 0));
+    fixture.clock.advance(BACKUP_START_DELAY);
+    assert!(fixture.look().await);
+    assert_eq!(fixture.service.status().await.backup.n_backups, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_backup_that_fails_is_told_of_and_tried_again_after_a_while() {
     let fixture = Fixture::new().await;
     let place = fixture.dir.path().join("backups");
@@ -108,12 +121,12 @@ async fn a_receipt_names_the_backups_made_while_the_memory_was_there() {
     let [id, other] = [fixture.store("a zebra").await, fixture.store("a gnu").await];
     fixture.clock.advance(SECOND);
     let own = fixture.dir.path().join("mine.backup");
-    fixture.service.back_up(&owner(), Some(own)).await.unwrap();
+    fixture.service.back_up(&owner(), Some(own.clone())).await.unwrap();
     fixture.clock.advance(SECOND);
     let usual = fixture.service.back_up(&owner(), None).await.unwrap();
     let usual = usual.path.file_name().unwrap().to_str().unwrap().to_owned();
     fixture.clock.advance(SECOND);
-    let expected = ["mine.backup".to_owned(), usual];
+    let expected = [own.display().to_string(), usual];
     assert_eq!(fixture.forget_naming(&agent("a"), id).await, expected);
     assert!(early.path.exists());
     // What was made after the memory was forgotten does not hold it.
