@@ -15,7 +15,7 @@ use crate::domain::decay::{Use, Verdict};
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Caller;
 use crate::domain::limits::GET_IDS_MAX;
-use crate::domain::memory::{Memory, Status};
+use crate::domain::memory::{Kind, Memory, Status};
 
 /// A verdict on memories.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,9 +118,11 @@ impl Service {
         let (id, replaced) = (memory.id, memory.supersedes.filter(|_| is_current));
         let memory = match correction {
             Some(correction) => {
+                // Who corrects a summary states what is so; it is no summary of anything.
+                let is_stated = !matches!(memory.kind, Kind::Summary | Kind::Profile);
                 let draft = Draft {
                     content: correction,
-                    kind: Some(memory.kind),
+                    kind: is_stated.then_some(memory.kind),
                     tags: memory.tags.clone(),
                     metadata: memory.metadata.clone(),
                     supersedes: Some(id.to_string()),

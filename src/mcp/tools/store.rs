@@ -7,11 +7,9 @@ use serde_json::{Value, json};
 use super::super::args::{Arguments, InvalidArgument};
 use super::super::reply::{Budget, Reply, put};
 use super::super::schema::{self, Conduct};
-use super::{Call, Outcome, expected_kind, kind_words};
-use crate::domain::id::MemoryId;
-use crate::domain::memory::Kind;
-use crate::service::contradict::Compared;
 use super::{Call, Outcome, stated_kind, stated_kind_words};
+use crate::domain::id::MemoryId;
+use crate::service::contradict::Compared;
 use crate::service::remember::{Draft, Kept};
 
 pub(super) const NAME: &str = "memory_store";
