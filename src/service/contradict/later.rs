@@ -53,7 +53,7 @@ impl Uncompared {
 
 impl Service {
     /// Notes that a memory is to be compared later.
-    pub(super) fn compare_later(&self, id: MemoryId, reinforces: bool) {
+    pub(in super::super) fn compare_later(&self, id: MemoryId, reinforces: bool) {
         self.uncompared.add(id, reinforces);
     }
 

@@ -360,9 +360,13 @@ impl Service {
                 StoreStatus::Deduplicated => report.n_known += 1,
                 StoreStatus::Stored | StoreStatus::Superseded | StoreStatus::Forgotten => {
                     report.keep(one.id);
+                    if self.settings().contradiction.is_automatic {
+                        self.compare_later(one.id, true);
+                    }
                 }
             }
         }
+        self.uncompared.wake();
         if applied.stored.iter().any(|one| !one.embedded) {
             self.backlog.notify_one();
         }
