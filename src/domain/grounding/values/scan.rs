@@ -1,6 +1,7 @@
 //! Reads a text once for each sort of value, the longer sorts first; what one has taken is closed to
 //! those after it.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
@@ -20,14 +21,50 @@ pub fn read(text: &str) -> Reading {
         }
     }
     let text: String = spaced.nfkc().collect();
-    let mut scan = Scan::new(&text);
+    let blobs = blobs(&text);
+    let shown = blanked(&text, &blobs);
+    let mut scan = Scan::new(&shown);
     patterns::scan(&mut scan);
     amounts::scan(&mut scan);
     patterns::scan_identifiers(&mut scan);
     let openers = names::scan(&mut scan);
     let mut values = scan.found;
+    values.extend(blobs.into_iter().map(|range| Found {
+        value: Value::Identifier(text.get(range.clone()).unwrap_or("").to_lowercase()),
+        range,
+    }));
     values.sort_by_key(|found| found.range.start);
     Reading { text, values, openers }
+}
+
+/// Longest run of a spaced script without white space that is read for what is in it, bytes. A longer
+/// one (encoded data, a minified file) is one value: looking into it would take time by the square of
+/// its length.
+const RUN_BYTES_MAX: usize = 512;
+
+/// Where the longer runs stand.
+fn blobs(text: &str) -> Vec<Range<usize>> {
+    let mut at = 0;
+    text.split_inclusive(|c: char| c.is_whitespace() || is_unspaced(c))
+        .filter_map(|run| {
+            let start = at;
+            at += run.len();
+            let run = run.trim_end_matches(|c: char| c.is_whitespace() || is_unspaced(c));
+            (run.len() > RUN_BYTES_MAX).then(|| start..start + run.len())
+        })
+        .collect()
+}
+
+/// A text of as many bytes with blanks in these places.
+fn blanked<'t>(text: &'t str, ranges: &[Range<usize>]) -> Cow<'t, str> {
+    if ranges.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = text.to_owned();
+    for range in ranges {
+        shown.replace_range(range.clone(), &" ".repeat(range.len()));
+    }
+    Cow::Owned(shown)
 }
 
 /// A text being read.

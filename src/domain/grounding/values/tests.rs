@@ -232,6 +232,18 @@ fn addresses_paths_versions_and_identifiers_are_whole() {
 }
 
 #[test]
+fn a_long_run_is_one_value_and_what_stands_around_it_is_read() {
+    for piece in ["a-", "1/1/", "Zm9v", "{\"a\":1,", "é.", "1:"] {
+        let blob = piece.repeat(32 * 1024 / piece.len());
+        let text = format!("On 2026-11-20 {blob} ran for 3 GB，见{blob}。");
+        let values = shown(&text);
+        let [date, first, size, second] = values.as_slice() else { panic!("{}", values.len()) };
+        assert_eq!((date.as_str(), size.as_str()), ("2026-11-20", "3 GB"), "{piece}");
+        assert!(first.contains(&blob.to_lowercase()) && first == second, "{piece}");
+    }
+}
+
+#[test]
 fn names_are_capitals_inside_a_sentence_and_known_ones_at_its_start() {
     check_each(&[
         ("We met Alice", &["name alice"]),
