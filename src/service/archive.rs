@@ -232,7 +232,9 @@ async fn stays_for_others(
     if entries.iter().any(|entry| entry.operation == Operation::Undo.as_str()) {
         return Ok(Some(Stays::BroughtBack));
     }
-    let is_change = |entry: &LogEntry| entry.operation != Operation::Embed.as_str();
+    // When it was stored its own time says: the log of an imported one tells of the import.
+    let no_change = [Operation::Embed.as_str(), Operation::Store.as_str()];
+    let is_change = |entry: &LogEntry| !no_change.contains(&&*entry.operation);
     let is_changed = entries.iter().any(|entry| is_change(entry) && !entry.is_by_job())
         || entries.len() >= ENTRIES_LOOKED_AT;
     Ok(is_changed.then_some(Stays::Used))
