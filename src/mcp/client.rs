@@ -19,12 +19,15 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::domain::limits::{CALLS_PER_CONNECTION_MAX, LINE_BYTES_MAX};
 
 /// Where a failed tool says whose fault it is.
 const FAULT_POINTER: &str = "/_meta/recalld~1fault";
+/// Time for what the daemon said before it closed to be read.
+const REFUSAL_WAIT: Duration = Duration::from_secs(1);
 
 /// The protocol version that [`Client::initialize`] asks for.
 pub const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -154,6 +157,8 @@ struct Waiting {
     callers: Mutex<Option<HashMap<u64, oneshot::Sender<Value>>>>,
     /// Why the daemon wants no connection, if it said so.
     refusal: OnceLock<String>,
+    /// Cancelled when everything that the daemon said was read.
+    ended: CancellationToken,
 }
 
 impl Waiting {
@@ -181,6 +186,7 @@ impl Client {
         let waiting = Arc::new(Waiting {
             callers: Mutex::new(Some(HashMap::new())),
             refusal: OnceLock::new(),
+            ended: CancellationToken::new(),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(read_answers(read, waiting.clone()));
@@ -276,7 +282,14 @@ impl Client {
         if line.len() > LINE_BYTES_MAX {
             return Err(ClientError::TooLong);
         }
-        self.shared.lines.send(line).await.map_err(|_| self.shared.waiting.closed())
+        if self.shared.lines.send(line).await.is_err() {
+            // What cannot be written any more was closed at the other end, which may have said why.
+            let waiting = &self.shared.waiting;
+            let read = timeout(REFUSAL_WAIT, waiting.ended.cancelled()).await;
+            tracing::debug!(in_time = read.is_ok(), "connection closed");
+            return Err(waiting.closed());
+        }
+        Ok(())
     }
 }
 
@@ -346,6 +359,7 @@ async fn read_answers(read: OwnedReadHalf, waiting: Arc<Waiting>) {
     }
     // Dropping the senders tells everybody who waits, and `None` everybody who comes.
     *waiting.lock() = None;
+    waiting.ended.cancel();
 }
 
 async fn write_lines(mut write: OwnedWriteHalf, mut queue: mpsc::Receiver<String>) {

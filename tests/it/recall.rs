@@ -124,10 +124,10 @@ async fn an_exact_identifier_wins_over_anything_similar() {
     }
     let found = agent.recall("INC-90317").await;
     assert!(found[0].contains("INC-90317"), "{found:#?}");
-    agent.store("The router is 192.168.7.1").await;
-    agent.store("The router is 192.168.9.1").await;
+    agent.store("The router in the attic is 192.168.7.1").await;
+    agent.store("The router in the office is 192.168.9.1").await;
     let found = agent.recall("192.168.9.1").await;
-    assert_eq!(found[0], "The router is 192.168.9.1");
+    assert_eq!(found[0], "The router in the office is 192.168.9.1");
     let found = agent.recall("which address has the router").await;
     assert!(found.iter().filter(|hit| hit.starts_with("The router")).count() == 2, "{found:#?}");
 }

@@ -76,7 +76,7 @@ async fn start_and_stop_are_told_in_their_order() {
     assert!(home.socket().exists(), "ready means that the socket is bound");
     let path = home.state().join("status.json");
     eventually("the early question is answered", async || path.exists().then_some(())).await;
-    manager.until("STATUS=0 memories; all parts ok; next: decay ");
+    manager.until("STATUS=0 memories; all parts ok; next: ");
     daemon.signal(Signal::TERM);
     let heard = manager.until("EXTEND_TIMEOUT_USEC=");
     assert!(heard.contains(&"STOPPING=1".to_owned()), "{heard:#?}");
