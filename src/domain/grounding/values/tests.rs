@@ -239,7 +239,8 @@ fn a_long_run_is_one_value_and_what_stands_around_it_is_read() {
         let values = shown(&text);
         let [date, first, size, second] = values.as_slice() else { panic!("{}", values.len()) };
         assert_eq!((date.as_str(), size.as_str()), ("2026-11-20", "3 gigabyte"), "{piece}");
-        assert!(first.contains(&blob.to_lowercase()) && first == second, "{piece}");
+        let blob = blob.to_lowercase();
+        assert!(first.contains(&blob) && second.contains(&blob), "{piece}");
     }
 }
 
