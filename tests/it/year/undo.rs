@@ -95,11 +95,14 @@ fn is_left(left: &[(MemoryId, Left)], id: MemoryId) -> bool {
     left.iter().any(|(other, _)| *other == id)
 }
 
-/// These are equal but for their version and how they were used.
+/// These are equal but for their version, how they were used, and links to what was forgotten since.
 fn same(before: &Records, after: &Records, ids: &BTreeSet<MemoryId>) {
+    let is_there = |id: &MemoryId| after.contains_key(id);
     let bare = |memory: &Memory, other: &Memory| Memory {
         version: 0,
         usage: Usage { ..other.usage },
+        consolidated_into: memory.consolidated_into.filter(is_there),
+        contradicts: memory.contradicts.iter().copied().filter(is_there).collect(),
         ..memory.clone()
     };
     for id in ids {
