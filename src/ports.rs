@@ -8,6 +8,7 @@ mod clusters;
 mod ledger;
 mod llm;
 mod maintenance;
+mod sink;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ pub use clusters::{ClusterError, Clusterer};
 pub use ledger::Ledger;
 pub use llm::{LanguageModel, LlmError, LlmReport, Marks, Scorer, Summarizer};
 pub use maintenance::{Asked, JobReport, Maintenance, NotRun};
+pub use sink::Sink;
 pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 
 /// Real time, and the only place it comes from.
