@@ -18,6 +18,8 @@ mod endpoint;
 mod entries;
 mod jobs;
 mod llm;
+mod sinks;
+
 mod settings;
 
 mod paths;

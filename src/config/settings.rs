@@ -14,6 +14,7 @@ use super::jobs::{self, JobsConfig};
 use super::llm::{self, LlmConfig};
 use super::problem::Problem;
 use super::reader::Reader;
+use super::sinks;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::embedding::is_model_name;
 use crate::domain::identity::{Access, AgentName};
@@ -21,6 +22,7 @@ use crate::domain::limits::SEARCH_LIMIT_MAX;
 use crate::domain::memory::Kind;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::sink::SinkSettings;
 
 /// Everything that can be set. What a key means, its unit and its range stand in
 /// `config.toml.example` ([`super::DEFAULTS`]).
@@ -46,6 +48,8 @@ pub struct Config {
     pub backup: BackupConfig,
     /// `[jobs]`
     pub jobs: JobsConfig,
+    /// `[sinks.NAME]`, by name.
+    pub sinks: Vec<SinkSettings>,
     /// `[mcp]`
     pub mcp: McpConfig,
     /// `[server]`
@@ -227,6 +231,7 @@ impl Config {
                 keep: reader.count("backup.keep", &(1..=1_000)),
             },
             jobs: jobs::read(reader),
+            sinks: sinks::read(reader),
             mcp: McpConfig {
                 has_all_tools: reader.one_of("mcp.toolset", &[("small", false), ("full", true)]),
             },

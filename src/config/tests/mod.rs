@@ -4,6 +4,7 @@ mod access;
 mod jobs;
 mod paths;
 mod problems;
+mod sinks;
 mod values;
 
 use std::ffi::OsString;

@@ -105,7 +105,7 @@ fn an_unknown_key_names_the_nearest() {
             "1:1: colour",
             "known sections: store, embed, embed.endpoint, llm.summary, llm.scoring, index, recall, \
              decay, decay.half_life_days, consolidate, forget, backup, jobs, jobs.decay, \
-             jobs.consolidate, mcp, \
+             jobs.consolidate, sinks, mcp, \
              server, access, log",
         ),
     ] {
