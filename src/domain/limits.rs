@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 /// Longest content of one memory, bytes of UTF-8.
 pub const CONTENT_BYTES_MAX: usize = 32 * 1024;
 /// Most memories in one `memory_store`.
@@ -367,3 +369,32 @@ pub const JOB_ANSWER_WAIT: Duration = Duration::from_secs(10);
 pub const RUNS_SHOWN: usize = 10;
 /// Memories that a job reads in one step.
 pub const JOB_PAGE: usize = 2_000;
+
+/// Longest interval of a recurrence rule, in its days, weeks, months or years.
+pub const RULE_EVERY_MAX: u32 = 1_000;
+/// Most dates of a rule that ends after so many; one that is meant to go on has no count.
+pub const RULE_COUNT_MAX: u32 = 10_000;
+/// Most exceptions of a rule.
+pub const RULE_EXCEPTIONS_MAX: usize = 366;
+/// Longest text of a rule, bytes; 366 exceptions are under 7,000.
+pub const RULE_BYTES_MAX: usize = 16 * 1024;
+/// Longest lead of a reminder, days.
+pub const LEAD_DAYS_MAX: u16 = 366;
+
+/// Occurrences of one reminder that are snoozed at a time.
+pub const REMINDER_SNOOZED_MAX: usize = 8;
+/// Longest snooze, days.
+pub const SNOOZE_DAYS_MAX: i64 = 366;
+/// Missed occurrences of one reminder that are told late one by one; earlier ones are skipped.
+pub const REMINDER_LATE_TOLD_MAX: usize = 10;
+/// How far ahead of the clock an occurrence may have been dealt with and still count as dealt with:
+/// less, and the clock was set back; more, and it had been wrong before.
+pub const REMINDER_STEP_BACK_MAX: SignedDuration = SignedDuration::from_hours(48);
+/// Reminders that are due together from which they are told in one message.
+pub const DIGEST_MIN: usize = 3;
+/// Time within which they count as due together.
+pub const DIGEST_WINDOW: SignedDuration = SignedDuration::from_mins(5);
+/// Shortest and longest time for which a sink may ask to be left alone.
+pub const RETRY_AFTER_MIN: SignedDuration = SignedDuration::from_secs(1);
+/// See [`RETRY_AFTER_MIN`].
+pub const RETRY_AFTER_MAX: SignedDuration = SignedDuration::from_hours(1);

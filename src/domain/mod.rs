@@ -34,6 +34,7 @@ pub mod decay;
 pub mod excerpt;
 pub mod measure;
 pub mod ranking;
+pub mod reminder;
 pub mod schedule;
 pub mod scoring;
 

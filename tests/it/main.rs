@@ -42,6 +42,7 @@ mod recall;
 mod reembed;
 mod reload;
 mod rough;
+mod rules;
 mod scenarios;
 mod sdk;
 mod secrets;
