@@ -116,10 +116,11 @@ impl<'i> Entry<'_, 'i> {
             abilities.text_max = usize::try_from(n).unwrap_or(abilities.text_max);
         }
         if let Some(ms) = self.number("pace_ms", 0, 3_600_000) {
-            abilities.pace = SignedDuration::from_millis(i64::try_from(ms).unwrap_or_default());
+            abilities.pace.every =
+                SignedDuration::from_millis(i64::try_from(ms).unwrap_or_default());
         }
         if let Some(n) = self.number("burst", 1, 1_000) {
-            abilities.burst = u32::try_from(n).unwrap_or(1);
+            abilities.pace.burst = u32::try_from(n).unwrap_or(1);
         }
         if let Some(ms) = self.number("timeout_ms", 1_000, 120_000) {
             settings.timeout = Duration::from_millis(ms);

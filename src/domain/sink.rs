@@ -1,5 +1,4 @@
-//! Where a reminder can be sent: the kinds of sinks, what each needs to be set, what each can do, and
-//! what came of a message.
+//! Where a reminder can be sent: the kinds of sinks, what each needs to be set and what each can do.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::address::Network;
 use super::memory::named_values;
+use super::reminder::{DeliveryKey, Pace};
 
 named_values! {
     /// What sort of place a sink is.
@@ -223,10 +223,8 @@ pub struct Abilities {
     pub text_max: usize,
     /// What that is counted in.
     pub text_unit: TextUnit,
-    /// Time between two messages, on average.
-    pub pace: SignedDuration,
-    /// Messages at once, at least 1.
-    pub burst: u32,
+    /// How often it takes a message.
+    pub pace: Pace,
     /// Whether it asks senders to avoid full and half hours.
     pub avoids_half_hours: bool,
 }
@@ -276,8 +274,7 @@ impl Abilities {
             has_ack: false,
             text_max,
             text_unit,
-            pace: SignedDuration::from_millis(pace_ms),
-            burst,
+            pace: Pace { every: SignedDuration::from_millis(pace_ms), burst },
             avoids_half_hours: matches!(kind, SinkKind::Feishu),
         }
     }
@@ -286,8 +283,8 @@ impl Abilities {
 /// What is told. Its words may come from memories, so that no sink takes them for anything but text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What makes it one and the same in every attempt, 1 to 64 characters of `[A-Za-z0-9_.-]`.
-    pub key: String,
+    /// What makes it one and the same in every attempt.
+    pub key: DeliveryKey,
     /// What it is about, in one line.
     pub title: String,
     /// The rest, perhaps nothing.
@@ -302,31 +299,6 @@ pub struct Message {
     pub due_at: Timestamp,
     /// Handles of the reminders that it tells.
     pub reminders: Vec<String>,
-}
-
-/// What came of an attempt to deliver a message. No reason quotes a message or holds a secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The sink took it.
-    Sent {
-        /// What the sink calls it.
-        remote_id: Option<String>,
-    },
-    /// The sink took it, and may still fail without telling anybody.
-    Accepted,
-    /// The sink did not take it, and may later.
-    Retry {
-        /// For how long it wants to be left alone, by all messages.
-        after: Option<SignedDuration>,
-        /// What was wrong.
-        why: String,
-    },
-    /// The sink will never take this message; it may take others.
-    Refused(String),
-    /// The sink takes nothing from us until somebody sees to it.
-    Disabled(String),
-    /// There was no answer that can be believed: it may have taken it.
-    Unknown(String),
 }
 
 #[cfg(test)]
@@ -359,7 +331,7 @@ mod tests {
     fn every_kind_has_room_for_a_message_and_a_pace() {
         for kind in SinkKind::ALL {
             let abilities = Abilities::of(*kind);
-            assert!(abilities.text_max >= 1_000 && abilities.burst >= 1, "{kind}");
+            assert!(abilities.text_max >= 1_000 && abilities.pace.burst >= 1, "{kind}");
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use futures::future::BoxFuture;
 
-use crate::domain::sink::{Abilities, Message, Outcome, SinkKind};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Abilities, Message, SinkKind};
 
 /// A place where messages go. One message is under way at a time: whoever calls keeps the pace and
 /// the order.

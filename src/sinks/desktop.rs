@@ -12,7 +12,8 @@ use zbus::{Connection, Variant, connection};
 
 use super::text::{self, Style};
 use crate::domain::limits::SINK_TITLE_CHARS_MAX;
-use crate::domain::sink::{Abilities, Message, Outcome, SinkKind, SinkSettings};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Abilities, Message, SinkKind, SinkSettings};
 use crate::ports::Sink;
 
 /// Name and interface of the service.

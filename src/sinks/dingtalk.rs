@@ -7,7 +7,7 @@ use super::judge::{Meaning, Rule, SENT, any_json, by_code, by_status, rule, uncl
 use super::sign;
 use super::text::{self, Style};
 use super::webhook::{Draft, Service};
-use crate::domain::sink::Outcome;
+use crate::domain::reminder::Outcome;
 use crate::http::{Answer, Request};
 
 pub(super) const SERVICE: Service = Service { request: |draft| Ok(request(draft)), judge };

@@ -22,7 +22,8 @@ use super::text::{self, Style};
 use super::webhook::with_reason;
 use crate::domain::address::{Reach, reach};
 use crate::domain::limits::{SINK_CONNECT_WAIT, SINK_TITLE_CHARS_MAX};
-use crate::domain::sink::{Abilities, Message, Outcome, SinkKind, SinkSettings};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Abilities, Message, SinkKind, SinkSettings};
 use crate::http::{Limits, install_crypto, read_line};
 use crate::ports::{Clock, Sink};
 

@@ -12,7 +12,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 
 use super::json;
-use crate::domain::sink::{Abilities, Message, Outcome, SinkKind, SinkSettings};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Abilities, Message, SinkKind, SinkSettings};
 use crate::ports::Sink;
 
 /// Variables of the daemon that are no business of a program it starts.

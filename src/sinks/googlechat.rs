@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::judge::{any_json, name_of_error, named};
 use super::text::{self, BREAK, Style};
 use super::webhook::{Draft, Service, with_reason};
-use crate::domain::sink::Outcome;
+use crate::domain::reminder::Outcome;
 use crate::http::{Answer, Request};
 
 pub(super) const SERVICE: Service =

@@ -9,7 +9,8 @@ use super::sign;
 use super::text::{self, Style};
 use super::webhook::{Draft, Service};
 use crate::domain::limits::SINK_TITLE_CHARS_MAX;
-use crate::domain::sink::{Abilities, Message, Outcome};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Abilities, Message};
 use crate::http::{Answer, Request};
 
 pub(super) const SERVICE: Service = Service { request, judge };
@@ -17,13 +18,13 @@ pub(super) const SERVICE: Service = Service { request, judge };
 /// The id is the same in every attempt, so that who has had it can tell; the time is that of the
 /// attempt.
 fn request(draft: &Draft<'_>) -> Result<Request, String> {
-    let key = &draft.message.key;
+    let key = draft.message.key.to_string();
     let mut request = Request::post(draft.url.clone(), &payload(draft.message, draft.abilities))
-        .with(HeaderName::from_static("webhook-id"), key)
+        .with(HeaderName::from_static("webhook-id"), &key)
         .with(HeaderName::from_static("webhook-timestamp"), draft.now.as_second().to_string())
-        .with(HeaderName::from_static("idempotency-key"), key);
+        .with(HeaderName::from_static("idempotency-key"), &key);
     if let Some(secret) = draft.secret {
-        let signature = sign::standard(key, draft.now, &request.body, secret)?;
+        let signature = sign::standard(&key, draft.now, &request.body, secret)?;
         request = request.with(HeaderName::from_static("webhook-signature"), signature);
     }
     if !draft.token.is_empty() {
@@ -44,7 +45,7 @@ pub(super) fn payload(message: &Message, abilities: &Abilities) -> Value {
         "type": "reminder.due",
         "timestamp": message.due_at.to_string(),
         "data": {
-            "id": message.key,
+            "id": message.key.to_string(),
             "title": text::title(message, Style::PLAIN, SINK_TITLE_CHARS_MAX),
             "text": text::fit(&message.text, Style::PLAIN, most, unit),
             "footer": text::clean(&message.footer),
@@ -75,7 +76,7 @@ mod tests {
                 "type": "reminder.due",
                 "timestamp": "2023-11-14T22:13:20Z",
                 "data": {
-                    "id": "0123abcd",
+                    "id": "0123456789abcdef0123456789abcdef",
                     "title": "Reminder: team meeting & <!channel>",
                     "text": "https://example.org/a_b *bold* @here",
                     "footer": "r7k2m9qx",
@@ -90,12 +91,13 @@ mod tests {
             let found = request.headers.iter().find(|(header, _)| header.as_str() == name);
             found.map(|(_, value)| value.clone()).unwrap()
         };
-        assert_eq!(header("webhook-id"), "0123abcd");
-        assert_eq!(header("idempotency-key"), "0123abcd");
+        assert_eq!(header("webhook-id"), "0123456789abcdef0123456789abcdef");
+        assert_eq!(header("idempotency-key"), "0123456789abcdef0123456789abcdef");
         assert_eq!(header("webhook-timestamp"), "1700000000");
         assert_eq!(header("authorization"), "Bearer 123456:s3cr3t-tok3n");
         let at = jiff::Timestamp::from_second(1_700_000_000).unwrap();
-        let signature = sign::standard("0123abcd", at, &request.body, SECRET).unwrap();
+        let signature =
+            sign::standard("0123456789abcdef0123456789abcdef", at, &request.body, SECRET).unwrap();
         assert_eq!(header("webhook-signature"), signature);
     }
 

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::domain::limits::SINK_PAUSE;
-use crate::domain::sink::Outcome;
+use crate::domain::reminder::Outcome;
 use crate::http::Answer;
 
 /// Longest name of an error that is passed on, characters.

@@ -6,7 +6,8 @@ use futures::future::BoxFuture;
 
 use super::text::{self, Style};
 use crate::domain::limits::SINK_TITLE_CHARS_MAX;
-use crate::domain::sink::{Abilities, Message, Outcome, SinkKind, SinkSettings};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Abilities, Message, SinkKind, SinkSettings};
 use crate::ports::Sink;
 
 /// The log.
@@ -34,7 +35,7 @@ impl Sink for Log {
         let text = text::body(message, Style::PLAIN, &self.0.abilities);
         tracing::info!(
             sink = self.0.name,
-            key = message.key,
+            key = %message.key,
             due_at = %message.due_at,
             urgent = message.is_urgent,
             title,

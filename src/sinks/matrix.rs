@@ -10,14 +10,15 @@ use serde_json::{Value, json};
 use super::judge::{any_json, name_of_error, named};
 use super::text::{self, Style};
 use super::webhook::{Draft, Service, with_reason};
-use crate::domain::sink::Outcome;
+use crate::domain::reminder::Outcome;
 use crate::http::{Answer, Request};
 
 pub(super) const SERVICE: Service = Service { request, judge };
 
 fn request(draft: &Draft<'_>) -> Result<Request, String> {
+    let key = draft.message.key.to_string();
     let steps = ["_matrix", "client", "v3", "rooms", draft.to, "send", "m.room.message"];
-    let steps: Vec<&str> = steps.into_iter().chain([draft.message.key.as_str()]).collect();
+    let steps: Vec<&str> = steps.into_iter().chain([key.as_str()]).collect();
     let request = Request::post(draft.below(&steps)?, &payload(draft));
     let request = Request { method: Method::PUT, ..request };
     Ok(request.with(AUTHORIZATION, format!("Bearer {}", draft.token)))
@@ -67,7 +68,7 @@ mod tests {
         assert_eq!(request.method, Method::PUT);
         assert_eq!(
             request.url.as_str(),
-            "https://example.org/_matrix/client/v3/rooms/-100123/send/m.room.message/0123abcd"
+            "https://example.org/_matrix/client/v3/rooms/-100123/send/m.room.message/0123456789abcdef0123456789abcdef"
         );
         assert_eq!(
             serde_json::from_slice::<Value>(&request.body).unwrap(),

@@ -7,7 +7,7 @@ use super::judge::named;
 use super::text::{self, Style};
 use super::webhook::{Draft, Service};
 use crate::domain::limits::SINK_TITLE_CHARS_MAX;
-use crate::domain::sink::Outcome;
+use crate::domain::reminder::Outcome;
 use crate::http::{Answer, Request};
 
 pub(super) const SERVICE: Service = Service { request: |draft| Ok(request(draft)), judge };

@@ -8,7 +8,7 @@ use super::judge::{any_json, by_status, name_of_error, remote_id, unclear};
 use super::text::{self, BREAK, Style};
 use super::webhook::{Draft, Service, with_reason};
 use crate::domain::limits::SINK_PAUSE;
-use crate::domain::sink::Outcome;
+use crate::domain::reminder::Outcome;
 use crate::http::{Answer, Request};
 
 pub(super) const SERVICE: Service =

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::judge::{any_json, by_status, remote_id, seconds, unclear};
 use super::text::{self, Style};
 use super::webhook::{Draft, Service};
-use crate::domain::sink::Outcome;
+use crate::domain::reminder::Outcome;
 use crate::http::{Answer, Request};
 
 pub(super) const SERVICE: Service = Service { request, judge };

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use reqwest::Url;
 
 use super::mask::Mask;
-use crate::domain::sink::{Abilities, Message, Outcome, SinkKind, SinkSettings};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Abilities, Message, SinkKind, SinkSettings};
 use crate::http::{self, Answer, Courier, NoAnswer, Request, Secret, read_line, read_token};
 use crate::ports::{Clock, Sink};
 

@@ -100,7 +100,7 @@ fn every_kind_can_be_configured() {
     let json = sink("g");
     assert_eq!(json.timeout, Duration::from_secs(5));
     assert_eq!((json.abilities.text_max, json.abilities.text_unit), (1_000, TextUnit::Bytes));
-    assert_eq!((json.abilities.pace.as_millis(), json.abilities.burst), (250, 3));
+    assert_eq!((json.abilities.pace.every.as_millis(), json.abilities.pace.burst), (250, 3));
     assert!(!json.abilities.knows_keys && sink("o").abilities.knows_keys);
     assert_eq!(sink("p").to.len(), 2);
     assert_eq!(sink("q").command, ["/usr/bin/tell", "-q"]);

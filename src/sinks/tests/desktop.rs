@@ -11,7 +11,8 @@ use zbus::{Connection, MessageStream, Variant, connection};
 
 use super::message;
 use crate::clock::SystemClock;
-use crate::domain::sink::{Message, Outcome, SinkKind, SinkSettings};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Message, SinkKind, SinkSettings};
 use crate::sinks::open;
 
 /// A bus that nobody else uses.

@@ -9,7 +9,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::message;
 use crate::clock::ManualClock;
-use crate::domain::sink::{Message, Outcome, SinkKind, SinkSettings};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Message, SinkKind, SinkSettings};
 use crate::sinks::open;
 
 /// What the server does at a step; every other step goes well.
@@ -107,7 +108,7 @@ async fn a_mail_arrives_with_its_headers() {
         "MAIL FROM:<recalld@example.org>",
         "RCPT TO:<one@example.org>",
         "RCPT TO:<two@example.org>",
-        "Message-ID: <0123abcd@example.org>",
+        "Message-ID: <0123456789abcdef0123456789abcdef@example.org>",
         "Auto-Submitted: auto-generated",
         "Date: Tue, 14 Nov 2023 22:13:20 +0000",
         "https://example.org/a_b *bold* @here",

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::message;
 use crate::clock::SystemClock;
-use crate::domain::sink::{Message, Outcome, SinkKind, SinkSettings};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{Message, SinkKind, SinkSettings};
 use crate::sinks::open;
 
 async fn run(script: &str, arguments: &[&str], message: &Message, timeout: Duration) -> Outcome {
@@ -25,7 +26,7 @@ async fn a_program_reads_the_message_as_json() {
     let outcome = run("cat > \"$1\"", &[file.to_str().unwrap()], &message(), LONG).await;
     assert_eq!(outcome, Outcome::Sent { remote_id: None });
     let got: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-    assert_eq!(got["data"]["id"], "0123abcd");
+    assert_eq!(got["data"]["id"], "0123456789abcdef0123456789abcdef");
     assert_eq!(got["data"]["text"], "https://example.org/a_b *bold* @here");
 }
 

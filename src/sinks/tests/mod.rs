@@ -16,7 +16,7 @@ use crate::domain::sink::{Abilities, Message, SinkKind};
 /// What a test tells: words in which every sink finds something to act on.
 pub(super) fn message() -> Message {
     Message {
-        key: "0123abcd".to_owned(),
+        key: "0123456789abcdef0123456789abcdef".parse().unwrap(),
         title: "Reminder: team meeting & <!channel>".to_owned(),
         text: "https://example.org/a_b *bold* @here".to_owned(),
         footer: "r7k2m9qx".to_owned(),

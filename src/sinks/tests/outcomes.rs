@@ -12,7 +12,8 @@ use tempfile::TempDir;
 use super::message;
 use super::server::{Act, Server, answer};
 use crate::clock::ManualClock;
-use crate::domain::sink::{Outcome, SinkKind, SinkSettings};
+use crate::domain::reminder::Outcome;
+use crate::domain::sink::{SinkKind, SinkSettings};
 use crate::ports::Sink;
 use crate::sinks::open;
 
