@@ -243,6 +243,10 @@ pub const SINK_REPLY_BYTES_MAX: usize = 64 * 1024;
 pub const SINK_CONNECT_WAIT: Duration = Duration::from_secs(5);
 /// How long a sink is left alone that says that it got too much and not for how long.
 pub const SINK_PAUSE: Duration = Duration::from_mins(1);
+/// Notifications on the desktop that are watched for an answer; older ones are not any more.
+pub const DESKTOP_WATCHED_MAX: usize = 32;
+/// How long one is watched.
+pub const DESKTOP_WATCH: Duration = Duration::from_hours(24);
 /// Longest title of a message, characters; what is longer goes on in the text or is cut.
 pub const SINK_TITLE_CHARS_MAX: usize = 160;
 /// Most sinks that can be configured.

@@ -217,7 +217,7 @@ pub struct Abilities {
     /// Whether it tells by its key that it has a message already, so that one which may have arrived
     /// can be sent again without harm.
     pub knows_keys: bool,
-    /// Whether a person can acknowledge a message there.
+    /// Whether a person can acknowledge a message there, where the place is one that can.
     pub has_ack: bool,
     /// Longest text, in `text_unit`; what it takes more is cut.
     pub text_max: usize,
@@ -271,7 +271,7 @@ impl Abilities {
         };
         Self {
             knows_keys: matches!(kind, SinkKind::Json | SinkKind::Matrix),
-            has_ack: false,
+            has_ack: matches!(kind, SinkKind::Desktop),
             text_max,
             text_unit,
             pace: Pace { every: SignedDuration::from_millis(pace_ms), burst },

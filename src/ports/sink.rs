@@ -1,8 +1,9 @@
 //! Sinks: the places where reminders reach a person.
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
-use crate::domain::reminder::Outcome;
+use crate::domain::reminder::{DeliveryKey, Outcome};
 use crate::domain::sink::{Abilities, Message, SinkKind};
 
 /// A place where messages go. One message is under way at a time: whoever calls keeps the pace and
@@ -23,4 +24,10 @@ pub trait Sink: Send + Sync {
     /// Tries once to deliver a message, within the time that the configuration gives it. It never
     /// tries again by itself, and what it says has no secret and no word of the message in it.
     fn deliver<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Outcome>;
+
+    /// The key of the next message that a person acknowledges there: it never comes where
+    /// [`Abilities::has_ack`] is false. A future that is dropped loses none.
+    fn acknowledged(&self) -> BoxFuture<'_, DeliveryKey> {
+        futures::future::pending().boxed()
+    }
 }

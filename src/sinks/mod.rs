@@ -68,7 +68,7 @@ pub fn open(settings: SinkSettings, clock: Arc<dyn Clock>) -> Arc<dyn Sink> {
         SinkKind::GoogleChat => webhook(settings, googlechat::SERVICE),
         SinkKind::Gotify => webhook(settings, gotify::SERVICE),
         SinkKind::Matrix => webhook(settings, matrix::SERVICE),
-        SinkKind::Desktop => Arc::new(Desktop(settings)),
+        SinkKind::Desktop => Arc::new(Desktop::new(settings)),
         SinkKind::Email => Arc::new(Email::new(settings, clock)),
         SinkKind::Exec => Arc::new(Exec(settings)),
         SinkKind::Log => Arc::new(Log(settings)),

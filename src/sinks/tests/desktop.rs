@@ -11,8 +11,9 @@ use zbus::{Connection, MessageStream, Variant, connection};
 
 use super::message;
 use crate::clock::SystemClock;
-use crate::domain::reminder::Outcome;
+use crate::domain::reminder::{DeliveryKey, Outcome};
 use crate::domain::sink::{Message, SinkKind, SinkSettings};
+use crate::ports::Sink;
 use crate::sinks::open;
 
 /// A bus that nobody else uses.
@@ -52,6 +53,8 @@ impl Drop for Bus {
 #[derive(Clone, Copy)]
 enum Act {
     Show,
+    /// It shows it, and a person closes it, or clicks the button of what is urgent.
+    React,
     Refuse,
     Silence,
 }
@@ -89,12 +92,15 @@ async fn answer(
                 connection.reply(&header, &capabilities).await.unwrap();
             }
             Some("Notify") => match act {
-                Act::Show => {
+                Act::Show | Act::React => {
                     let body = call.body();
                     let (_, _, _, title, text, _, hints, _): Call<'_> = body.deserialize().unwrap();
                     let urgency = u8::try_from(hints["urgency"].try_clone().unwrap()).unwrap();
                     kept.lock().unwrap().push((title, text, urgency));
                     connection.reply(&header, &7_u32).await.unwrap();
+                    if matches!(act, Act::React) {
+                        react(&connection, urgency).await;
+                    }
                 }
                 Act::Refuse => {
                     let name = "org.freedesktop.Notifications.Error.ExcessNotificationGeneration";
@@ -107,11 +113,53 @@ async fn answer(
     }
 }
 
+/// Others are closed and clicked meanwhile.
+async fn react(connection: &Connection, urgency: u8) {
+    let (path, interface) = ("/org/freedesktop/Notifications", "org.freedesktop.Notifications");
+    let emit = async |member: &str, id: u32, action: &str| {
+        let to = None::<&str>;
+        if member == "ActionInvoked" {
+            connection.emit_signal(to, path, interface, member, &(id, action)).await.unwrap();
+        } else {
+            connection.emit_signal(to, path, interface, member, &(id, 2_u32)).await.unwrap();
+        }
+    };
+    emit("NotificationClosed", 6, "").await;
+    emit("ActionInvoked", 8, "done").await;
+    if urgency == 2 {
+        emit("ActionInvoked", 7, "done").await;
+    } else {
+        emit("NotificationClosed", 7, "").await;
+    }
+}
+
+#[tokio::test]
+async fn a_click_acknowledges_and_closing_does_not() {
+    let Some(bus) = Bus::start() else { return };
+    service(&bus, &["body", "actions"], Act::React).await;
+    let sink = sink(&bus.address);
+    let closed = Message { key: DeliveryKey::from_bytes([1; 16]), ..message() };
+    let clicked = Message { key: DeliveryKey::from_bytes([2; 16]), is_urgent: true, ..message() };
+    for message in [&closed, &clicked, &closed, &clicked] {
+        let outcome = sink.deliver(message).await;
+        assert!(matches!(outcome, Outcome::Sent { .. }), "{outcome:?}");
+    }
+    for _ in 0..2 {
+        let key = tokio::time::timeout(Duration::from_mins(1), sink.acknowledged()).await;
+        assert_eq!(key, Ok(clicked.key));
+    }
+    assert!(sink.abilities().has_ack);
+}
+
 async fn deliver(address: &str, message: &Message) -> Outcome {
+    sink(address).deliver(message).await
+}
+
+fn sink(address: &str) -> Arc<dyn Sink> {
     let mut settings = SinkSettings::new("here", SinkKind::Desktop);
     settings.url = Some(address.to_owned());
     settings.timeout = Duration::from_secs(3);
-    open(settings, Arc::new(SystemClock::new())).deliver(message).await
+    open(settings, Arc::new(SystemClock::new()))
 }
 
 #[tokio::test]
