@@ -38,6 +38,7 @@ const RULES: &[Rule<i64>] = &[
     rule(-1, Meaning::Later(0), "it is busy"),
     rule(130_101, Meaning::Later(600), "it got too many messages and takes none for ten minutes"),
     rule(410_100, Meaning::Later(600), "it got too many messages and takes none for ten minutes"),
+    rule(90_030, Meaning::Later(3_600), "it got too many messages"),
     rule(300_001, Meaning::Fix, "the token is not valid"),
     rule(300_005, Meaning::Fix, "the token is not valid"),
     rule(40_014, Meaning::Fix, "the token is not valid"),

@@ -7,6 +7,8 @@
 const MASKED: &str = "***";
 /// Shortest piece of an address that counts as a secret, bytes; shorter with a digit in it.
 const PIECE_BYTES_MIN: usize = 16;
+/// Shortest text that is a secret at all, bytes: what is shorter occurs everywhere.
+const SECRET_BYTES_MIN: usize = 4;
 /// See [`PIECE_BYTES_MIN`].
 const PIECE_WITH_DIGIT_BYTES_MIN: usize = 8;
 
@@ -17,7 +19,7 @@ pub(super) struct Mask(Vec<String>);
 impl Mask {
     /// Adds a secret: as it is and as it stands in a URL.
     pub(super) fn add(&mut self, secret: &str) {
-        if secret.is_empty() {
+        if secret.len() < SECRET_BYTES_MIN {
             return;
         }
         self.0.push(secret.to_owned());

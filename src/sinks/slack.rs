@@ -19,7 +19,6 @@ fn payload(draft: &Draft<'_>) -> Value {
         "text": text::whole(draft.message, style, draft.abilities),
         "mrkdwn": false,
         "link_names": false,
-        "parse": "none",
         "unfurl_links": false,
         "unfurl_media": false,
     })
@@ -85,7 +84,6 @@ mod tests {
                          @\u{200b}here\nr7k2m9qx",
                 "mrkdwn": false,
                 "link_names": false,
-                "parse": "none",
                 "unfurl_links": false,
                 "unfurl_media": false,
             })

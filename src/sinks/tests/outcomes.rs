@@ -293,6 +293,7 @@ const REFUSALS: &[(SinkKind, u16, &str, Class)] = &[
     (SinkKind::DingTalk, 200, r#"{"errcode":310000,"errmsg":"keywords not in content"}"#, Disabled),
     (SinkKind::DingTalk, 200, r#"{"errcode":310000,"errmsg":"sign not match"}"#, Disabled),
     (SinkKind::DingTalk, 200, r#"{"errcode":130101,"errmsg":"send too fast"}"#, after(600)),
+    (SinkKind::DingTalk, 200, r#"{"errcode":90030}"#, after(3_600)),
     (SinkKind::DingTalk, 200, r#"{"errcode":300001,"errmsg":"token is not exist"}"#, Disabled),
     (SinkKind::DingTalk, 200, r#"{"errcode":40035,"errmsg":"bad parameter"}"#, Refused),
     (SinkKind::DingTalk, 200, r#"{"errcode":-1,"errmsg":"system busy"}"#, Retry(None)),
