@@ -385,6 +385,8 @@ pub const RULE_BYTES_MAX: usize = 16 * 1024;
 /// Longest lead of a reminder, days.
 pub const LEAD_DAYS_MAX: u16 = 366;
 
+/// Most times that are read from one text; a text with more is a log or a table.
+pub const SCANNED_TIMES_MAX: usize = 64;
 /// Occurrences of one reminder that are snoozed at a time.
 pub const REMINDER_SNOOZED_MAX: usize = 8;
 /// Longest snooze, days.

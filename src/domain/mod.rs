@@ -33,8 +33,10 @@ pub mod budget;
 pub mod decay;
 pub mod excerpt;
 pub mod measure;
+pub mod periodicity;
 pub mod ranking;
 pub mod reminder;
+pub mod scanner;
 pub mod schedule;
 pub mod scoring;
 

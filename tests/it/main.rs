@@ -50,6 +50,7 @@ mod skip;
 mod socket;
 mod supervised;
 mod tidy;
+mod times;
 mod transfer;
 mod unconnected;
 mod units;

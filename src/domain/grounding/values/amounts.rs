@@ -40,7 +40,8 @@ pub(super) fn scan(scan: &mut Scan<'_>) {
     for range in matches(&ORDINALS, scan) {
         let number = numerals::ordinal(scan.slice(range.clone()));
         // "a third" is a share.
-        let is_share = scan.slice(0..range.start).to_lowercase().ends_with("a ");
+        let before = scan.slice(0..range.start);
+        let is_share = before.ends_with("a ") || before.ends_with("A ");
         if let (Some(number), false, true) = (number, is_share, scan.is_free(&range)) {
             scan.take(&range, [Value::Ordinal(number)]);
         }
@@ -167,15 +168,18 @@ fn counted(word: &str) -> String {
 fn currency_before(at: usize, scan: &Scan<'_>) -> (Option<&'static str>, usize) {
     let before = scan.slice(0..at);
     let trimmed = before.strip_suffix(' ').unwrap_or(before);
-    let lower = trimmed.to_lowercase();
-    if lower.len() != trimmed.len() {
+    // A name of a currency and the character before it.
+    let tail_at = trimmed.char_indices().rev().nth(4).map_or(0, |(at, _)| at);
+    let (head, tail) = trimmed.split_at(tail_at);
+    let lower = tail.to_lowercase();
+    if lower.len() != tail.len() {
         return (None, at);
     }
     for name in CURRENCIES {
         let Some(rest) = lower.strip_suffix(name) else { continue };
         let is_sign = !name.starts_with(|c: char| c.is_ascii_alphabetic());
         let is_word_free = rest.chars().next_back().is_none_or(|c| !is_word(c));
-        let start = rest.len();
+        let start = head.len() + rest.len();
         if (is_sign || is_word_free) && scan.is_free(&(start..at)) {
             return (units::named(name), start);
         }
@@ -274,7 +278,7 @@ fn read_han(range: &Range<usize>, scan: &mut Scan<'_>) {
     // Words of everyday speech: in case, very, by all means.
     let is_word = text.starts_with("万一")
         || text.starts_with("千万")
-        || text == "十" && after.starts_with('分');
+        || text == "十" && after.starts_with('分') && !after.starts_with("分钟");
     let Some(number) = numerals::han(text).filter(|_| !is_word) else { return };
     let amount = Amount::whole(number);
     let (suffix, n_suffix) = suffix(after);

@@ -22,6 +22,7 @@ use std::ops::Range;
 use jiff::civil::Weekday;
 
 pub use agree::{Support, resolve};
+pub(crate) use numerals::han_digit;
 pub use scan::read;
 
 /// A date as far as a text tells it; at least one part is there.

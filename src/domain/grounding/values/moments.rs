@@ -77,9 +77,9 @@ pub(super) static DATES: &[Rule] = &[
     },
     Rule {
         pattern: concat!(
-            r"(?i)(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?[\s-]+",
+            r"(?i)(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?(?:\s+|-)",
             month!(),
-            r"(?-u:\b)\.?(?:,?[\s-]+(?:of\s+)?(\d{4}))?"
+            r"(?-u:\b)\.?(?:,?(?:\s+|-)(?:of\s+)?(\d{4}))?"
         ),
         read: |captures, _, _| {
             date(part(captures, 3), month(group(captures, 2)), part(captures, 1))

@@ -73,6 +73,12 @@ impl Amount {
         self.0.checked_mul(i128::from(factor)).map(Self)
     }
 
+    /// Twice this number, if that is a whole one.
+    pub(crate) fn halves(self) -> Option<i64> {
+        let twice = self.0.checked_mul(2)?;
+        (twice % Self::ONE == 0).then(|| i64::try_from(twice / Self::ONE).ok()).flatten()
+    }
+
     pub(super) fn negated(self) -> Self {
         Self(-self.0)
     }
@@ -115,7 +121,7 @@ pub(super) fn han_multiplier(c: char) -> Option<u64> {
 }
 
 /// The digit of a character of Han.
-pub(super) fn han_digit(c: char) -> Option<u64> {
+pub(crate) fn han_digit(c: char) -> Option<u64> {
     let digit = match c {
         '〇' | '零' => 0,
         '一' => 1,

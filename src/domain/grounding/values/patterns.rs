@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::scan::Scan;
+use super::scan::{Scan, is_word};
 use super::{ClockTime, Value, marks, moments, times};
 
 /// One way to write a value.
@@ -53,12 +53,21 @@ fn apply(rule: &Rule, regex: &Regex, scan: &mut Scan<'_>) {
                 scan.take(&range, values);
                 range.end
             }
-            // What begins one character later may be one.
-            None => start + scan.slice(start..text.len()).chars().next().map_or(1, char::len_utf8),
+            // What begins behind this word may be one; what begins inside it is no value.
+            None => start + first_word(scan.slice(start..text.len())),
         };
         if from > text.len() {
             return;
         }
+    }
+}
+
+/// The bytes of the word at the start of a text, or of one character that is no part of a word.
+fn first_word(text: &str) -> usize {
+    match text.find(|c| !is_word(c)) {
+        Some(0) => text.chars().next().map_or(1, char::len_utf8),
+        Some(end) => end,
+        None => text.len().max(1),
     }
 }
 

@@ -1,0 +1,264 @@
+//! "every other Friday", "weekdays", "daily", 每周一、三、五, 每月最后一个周五.
+
+use jiff::civil::Weekday;
+
+use super::super::length::{Length, Unit};
+use super::super::lexemes::Lexeme;
+use super::super::lexicon::Cue;
+use super::super::slots::Piece;
+use super::{Line, Read, days};
+use crate::domain::grounding::values::DateParts;
+use crate::domain::reminder::{Nth, Weekdays};
+
+/// Confidence in 每隔两天, which is read as every third day and as every second.
+const SKIPPING_DOUBT: f64 = 0.7;
+
+/// Most entries of a list of weekdays.
+const LIST_MAX: usize = 7;
+
+/// What says that something recurs.
+pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
+    use Lexeme::Cue as Said;
+    let mut reads = Vec::new();
+    match line.from(at) {
+        [Said(Cue::Every), ..] => every(line, at, &mut reads),
+        [Said(Cue::Skipping), ..] => {
+            if let Some((length, n)) = super::length(line, at + 1)
+                && let Some((count, unit)) = cycle(length)
+            {
+                let doubt = if count == 1 { 1.0 } else { SKIPPING_DOUBT };
+                let pieces = vec![Piece::Cycle(count + 1, unit), Piece::Doubt(doubt)];
+                reads.push((pieces, n + 1));
+            }
+        }
+        // 隔周五
+        [Said(Cue::Other), Lexeme::Weekday { .. }, ..] if !line.slice(at).is_ascii() => {
+            if let Some((days, n, _)) = weekdays(line, at + 1) {
+                reads.push((vec![Piece::Cycle(2, Unit::Week), Piece::Days(days)], n + 1));
+            }
+        }
+        [Said(Cue::Daily(part)), ..] => {
+            reads.push((vec![Piece::Cycle(1, Unit::Day), Piece::Part(*part)], 1));
+        }
+        // One "workday" is any of them.
+        [Said(Cue::WorkingDays), after @ ..]
+            if !line.slice(at).is_ascii()
+                || line.slice(at).ends_with(['s', 'S'])
+                || matches!(after.first(), Some(Lexeme::Part(_))) =>
+        {
+            reads.push((vec![Piece::Days(Weekdays::WORKING)], 1));
+        }
+        // "two weekends later" is no rule.
+        [Said(Cue::Weekend), ..] if line.slice(at).ends_with('s') && !is_counted(line, at) => {
+            reads.push((vec![Piece::Days(Weekdays::WEEKEND)], 1));
+        }
+        [Said(Cue::Cycle(n, unit)), ..] => {
+            reads.push((vec![Piece::Cycle(*n, *unit)], 1));
+            // 每周末 is 每周 and 末, 每月底 is 每月 and 底.
+            match (unit, line.slice(at + 1)) {
+                (Unit::Week, "末") => reads.push((vec![Piece::Days(Weekdays::WEEKEND)], 2)),
+                (Unit::Month, "底" | "末") => {
+                    reads.push((vec![Piece::Cycle(*n, *unit), Piece::LastDay], 2));
+                }
+                _ => {}
+            }
+        }
+        [Said(Cue::Once), Said(Cue::A | Cue::Every), Lexeme::Unit(unit), ..] => {
+            reads.push((vec![Piece::Cycle(1, *unit)], 3));
+        }
+        _ => {
+            if let Some((days, n, true)) = weekdays(line, at) {
+                reads.push((vec![Piece::Days(days)], n));
+            }
+        }
+    }
+    reads
+}
+
+/// Whether a number, or "some", stands before a place.
+pub(super) fn is_counted(line: &Line<'_>, at: usize) -> bool {
+    let before = at.checked_sub(1);
+    let word = before.map_or("", |at| line.slice(at));
+    let is_number = matches!(before.and_then(|at| line.kind(at)), Some(Lexeme::Number { .. }));
+    is_number || ["some", "few", "most", "many"].iter().any(|some| word.eq_ignore_ascii_case(some))
+}
+
+/// What follows "every".
+fn every(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
+    use Lexeme::Cue as Said;
+    let n_other = usize::from(matches!(
+        line.from(at + 1),
+        [
+            Said(Cue::Other | Cue::Nth(2)),
+            Lexeme::Unit(_) | Lexeme::Weekday { .. } | Said(Cue::Weekend),
+            ..
+        ]
+    ));
+    let interval = if n_other == 1 { 2 } else { 1 };
+    let body = at + 1 + n_other;
+    let n_lead = 1 + n_other;
+    if let Some((days, n, _)) = weekdays(line, body) {
+        let cycle = Piece::Cycle(interval, Unit::Week);
+        reads.push((vec![cycle, Piece::Days(days)], n + n_lead));
+    }
+    match line.from(body) {
+        [Lexeme::Unit(unit), ..] => {
+            reads.push((vec![Piece::Cycle(interval, *unit)], n_lead + 1));
+        }
+        [Said(Cue::WorkingDays), ..] => {
+            reads.push((vec![Piece::Days(Weekdays::WORKING)], n_lead + 1));
+        }
+        [Said(Cue::Weekend), ..] => {
+            let cycle = Piece::Cycle(interval, Unit::Week);
+            reads.push((vec![cycle, Piece::Days(Weekdays::WEEKEND)], n_lead + 1));
+        }
+        [Said(Cue::Cycle(n, unit)), ..] => {
+            reads.push((vec![Piece::Cycle(*n, *unit)], n_lead + 1));
+        }
+        [Lexeme::Part(part), ..] => {
+            reads.push((vec![Piece::Cycle(1, Unit::Day), Piece::Part(*part)], n_lead + 1));
+        }
+        [Lexeme::Ordinal(n), Lexeme::Unit(unit), ..] => {
+            if let Ok(n) = u32::try_from(*n) {
+                reads.push((vec![Piece::Cycle(n, *unit)], n_lead + 2));
+            }
+        }
+        // "every 5th customer" is no day.
+        [Lexeme::Ordinal(day @ 1..=31), after @ ..]
+            if !matches!(
+                after.first(),
+                Some(Lexeme::Word | Lexeme::Opaque | Lexeme::Weekday { .. })
+            ) =>
+        {
+            if let Ok(day) = i8::try_from(*day) {
+                let pieces = vec![Piece::Cycle(1, Unit::Month), Piece::MonthDay(day)];
+                reads.push((pieces, n_lead + 1));
+            }
+        }
+        [Lexeme::Date(parts @ DateParts { year: None, month: Some(_), day: Some(_) }), ..] => {
+            reads.push((vec![Piece::Cycle(1, Unit::Year), Piece::Date(*parts)], n_lead + 1));
+        }
+        _ => {}
+    }
+    every_nth(line, body, n_lead, reads);
+    if let Some((length, n)) = super::length(line, body)
+        && let Some((count, unit)) = cycle(length)
+    {
+        reads.push((vec![Piece::Cycle(count, unit)], n + n_lead));
+    }
+}
+
+/// "every first Monday", "every last Friday of the month".
+fn every_nth(line: &Line<'_>, body: usize, n_lead: usize, reads: &mut Vec<Read>) {
+    if let Some((nth, n)) = days::nth(line, body)
+        && let Some(Lexeme::Weekday { day, .. }) = line.kind(body + n)
+    {
+        let n_month = days::month_behind(line, body + n + 1).map_or(0, |(_, n)| n);
+        let pieces = vec![Piece::Cycle(1, Unit::Month), Piece::Nth(nth, *day)];
+        reads.push((pieces, n_lead + n + 1 + n_month));
+    }
+    // "every last Friday": a weekday of the week before otherwise.
+    if let [Lexeme::Weekday { day, week: Some(-1), .. }, ..] = line.from(body) {
+        let n_month = days::month_behind(line, body + 1).map_or(0, |(_, n)| n);
+        let pieces = vec![Piece::Cycle(1, Unit::Month), Piece::Nth(Nth::Last, *day)];
+        reads.push((pieces, n_lead + 1 + n_month));
+    }
+}
+
+/// A length as a number of one unit.
+fn cycle(length: Length) -> Option<(u32, Unit)> {
+    let (n, unit) = match length {
+        Length { seconds: 1.., .. } => (1, Unit::Hour),
+        Length { days, months: 0, .. } if days % 7 == 0 => (days / 7, Unit::Week),
+        Length { days, months: 0, .. } => (days, Unit::Day),
+        Length { days: 0, months, .. } if months % 12 == 0 => (months / 12, Unit::Year),
+        Length { days: 0, months, .. } => (months, Unit::Month),
+        Length { .. } => return None,
+    };
+    u32::try_from(n).ok().filter(|n| *n > 0).map(|n| (n, unit))
+}
+
+/// A list or stretch of weekdays, of how many lexemes it is, and whether its plural says that it recurs.
+fn weekdays(line: &Line<'_>, at: usize) -> Option<(Weekdays, usize, bool)> {
+    let Some(Lexeme::Weekday { day: first, week: None, is_many }) = line.kind(at) else {
+        return None;
+    };
+    let (mut days, mut last, mut is_many) = (Weekdays::one(*first), *first, *is_many);
+    let mut n = 1;
+    for _ in 0..LIST_MAX {
+        if let Some(more) = line.kind(at + n).and_then(|_| han_days(line.slice(at + n))) {
+            days = more.into_iter().fold(days, Weekdays::with);
+            n += 1;
+            continue;
+        }
+        let n_join = joiner(line, at + n);
+        match line.kind(at + n + n_join) {
+            Some(Lexeme::Weekday { day, week: None, is_many: many }) if n_join > 0 => {
+                days = if is_stretch(line, at + n) {
+                    stretch(last, *day).into_iter().fold(days, Weekdays::with)
+                } else {
+                    days.with(*day)
+                };
+                (last, is_many) = (*day, is_many || *many || is_stretch(line, at + n));
+                n += n_join + 1;
+            }
+            // 每周一、三、五
+            Some(Lexeme::Number { .. } | Lexeme::Word | Lexeme::Unit(Unit::Day)) if n_join > 0 => {
+                let Some(more) = han_days(line.slice(at + n + n_join)) else { break };
+                days = if is_stretch(line, at + n) {
+                    more.into_iter().flat_map(|day| stretch(last, day)).fold(days, Weekdays::with)
+                } else {
+                    more.into_iter().fold(days, Weekdays::with)
+                };
+                n += n_join + 1;
+            }
+            _ => break,
+        }
+    }
+    Some((days, n, is_many))
+}
+
+/// Of how many lexemes what joins two weekdays is.
+fn joiner(line: &Line<'_>, at: usize) -> usize {
+    use Lexeme::{Cue as Said, Mark};
+    match line.from(at) {
+        [Mark(','), Said(Cue::And), ..] => 2,
+        [Said(Cue::And | Cue::To | Cue::Until) | Mark(',' | '&' | '/' | '-' | '–' | '~'), ..] => {
+            1
+        }
+        _ => 0,
+    }
+}
+
+/// Whether it joins the first and the last of several days.
+fn is_stretch(line: &Line<'_>, at: usize) -> bool {
+    matches!(line.kind(at), Some(Lexeme::Cue(Cue::To | Cue::Until) | Lexeme::Mark('-' | '–' | '~')))
+}
+
+fn stretch(first: Weekday, last: Weekday) -> Vec<Weekday> {
+    let mut days: Vec<Weekday> =
+        std::iter::successors(Some(first), |day| Some(day.next())).take(7).collect();
+    let n = days.iter().position(|day| *day == last).map_or(1, |at| at + 1);
+    days.truncate(n);
+    days
+}
+
+/// Weekdays by their characters alone: the 三五 of 每周一三五.
+fn han_days(text: &str) -> Option<Vec<Weekday>> {
+    let days: Option<Vec<Weekday>> = text
+        .chars()
+        .map(|c| {
+            Some(match c {
+                '一' => Weekday::Monday,
+                '二' => Weekday::Tuesday,
+                '三' => Weekday::Wednesday,
+                '四' => Weekday::Thursday,
+                '五' => Weekday::Friday,
+                '六' => Weekday::Saturday,
+                '日' | '天' => Weekday::Sunday,
+                _ => return None,
+            })
+        })
+        .collect();
+    days.filter(|days| !days.is_empty() && days.len() <= 6)
+}

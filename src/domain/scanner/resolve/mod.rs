@@ -1,0 +1,112 @@
+//! What a phrase means when it is said at a given moment.
+
+mod days;
+mod hours;
+mod recurring;
+
+pub(super) use hours::usual;
+
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ZonedDateTime};
+
+use super::slots::Slots;
+use super::{Moment, Precision, When};
+
+/// When a text was said.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'n> {
+    pub(super) now: &'n ZonedDateTime,
+    /// The time of what has a day only.
+    pub(super) all_day_at: Time,
+}
+
+/// What a phrase means, and how sure that is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Meaning {
+    pub(super) when: When,
+    /// How exactly the text tells the time.
+    pub(super) precision: Precision,
+    /// Factor on the confidence, 0.0..=1.0.
+    pub(super) sureness: f64,
+}
+
+/// What the slots mean; `None` if they are too few to tell.
+pub(super) fn meaning(slots: &Slots, said: Said<'_>) -> Option<Meaning> {
+    let zone = match &slots.zone {
+        Some(name) => TimeZone::get(name).ok()?,
+        None => said.now.time_zone().clone(),
+    };
+    if let Some(at) = slots.instant {
+        return Some(Meaning {
+            when: When::At(at_instant(at, said.now.time_zone().clone())),
+            precision: Precision::Minute,
+            sureness: slots.doubt,
+        });
+    }
+    if let Some(length) = slots.elapsed.filter(|length| length.is_short()) {
+        let at = length.after(said.now)?.timestamp();
+        return Some(Meaning {
+            when: When::At(at_instant(at, zone)),
+            precision: Precision::Minute,
+            sureness: slots.doubt,
+        });
+    }
+    if slots.recurs() {
+        return recurring::meaning(slots, said, zone);
+    }
+    once(slots, said, zone)
+}
+
+fn at_instant(at: Timestamp, zone: TimeZone) -> Moment {
+    // Seconds are the finest part of a time here, as they are of a rule.
+    let at = Timestamp::from_second(at.as_second()).unwrap_or(at);
+    Moment { civil: zone.to_datetime(at), at, zone }
+}
+
+/// A single time.
+fn once(slots: &Slots, said: Said<'_>, zone: TimeZone) -> Option<Meaning> {
+    let today = said.now.date();
+    let hour = hours::hour(slots);
+    let is_open = !slots.has_day() && slots.elapsed.is_none();
+    let (day, day_sureness) = if is_open {
+        (today, 1.0)
+    } else {
+        let named = days::day(slots, said.now, hour.time())?;
+        (named.date, named.sureness)
+    };
+    let (time, precision, hour_sureness) = match hour {
+        hours::Hour::None | hours::Hour::Part(_) if is_open => return None,
+        hours::Hour::None => (said.all_day_at, Precision::Day, 1.0),
+        hours::Hour::Part(time) => (time, Precision::Part, 1.0),
+        hours::Hour::Exact { time, .. } => (time, Precision::Minute, 1.0),
+        hours::Hour::Vague { time, other, sureness } => {
+            // At two in the afternoon "at 3" is an hour away and "at 9" is tonight.
+            let is_past = |time: Time| day == today && day.to_datetime(time) <= said.now.datetime();
+            if is_past(time) && !is_past(other) {
+                (other, Precision::Minute, sureness * OTHER_HALF_SURENESS)
+            } else {
+                (time, Precision::Minute, sureness)
+            }
+        }
+    };
+    let is_late = matches!(hour, hours::Hour::Exact { is_late: true, .. });
+    let day = if is_late { day.tomorrow().ok()? } else { day };
+    let mut civil = day.to_datetime(time);
+    let mut sureness = slots.doubt * day_sureness * hour_sureness;
+    if is_open && to_instant(civil, &zone)? <= said.now.timestamp() {
+        civil = day.tomorrow().ok()?.to_datetime(time);
+        sureness *= TOMORROW_SURENESS;
+    }
+    let at = to_instant(civil, &zone)?;
+    Some(Meaning { when: When::At(Moment { civil, at, zone }), precision, sureness })
+}
+
+/// Of the less usual half of the day, taken because the usual one has passed.
+const OTHER_HALF_SURENESS: f64 = 0.9;
+/// Of a time of day alone that has passed today: it may mean tomorrow, or tell what was.
+const TOMORROW_SURENESS: f64 = 0.85;
+
+fn to_instant(civil: DateTime, zone: &TimeZone) -> Option<Timestamp> {
+    zone.to_timestamp(civil).ok()
+}
