@@ -12,6 +12,7 @@ pub mod embed;
 pub mod http;
 pub mod index;
 pub mod llm;
+pub mod sinks;
 pub mod store;
 
 pub mod service;

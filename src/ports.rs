@@ -9,6 +9,7 @@ mod ledger;
 mod llm;
 mod maintenance;
 mod sessions;
+mod sink;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ pub use ledger::Ledger;
 pub use llm::{LanguageModel, LlmError, LlmReport, Marks, Scorer, Summarizer};
 pub use maintenance::{Asked, JobReport, Maintenance, NotRun};
 pub use sessions::Sessions;
+pub use sink::Sink;
 pub use store::{CommitListener, Listing, Snapshot, Store, StoreError, StoreReport, StoreTrouble};
 
 /// Real time, and the only place it comes from.

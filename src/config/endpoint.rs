@@ -132,7 +132,7 @@ const URL: &str = "the base of an API, like \"http://127.0.0.1:11434/v1\": http 
                    and neither user, password, query nor fragment";
 
 /// A URL that holds no secret and has a host.
-fn base(text: &str) -> Option<Url> {
+pub(super) fn base(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let is_plain = matches!(url.scheme(), "http" | "https")
         && url.host_str().is_some_and(|host| !host.is_empty())

@@ -28,6 +28,9 @@ impl Known {
     fn sections(&self) -> Vec<&str> {
         let mut sections: Vec<&str> = Vec::new();
         for key in self.names() {
+            if key == WHOLE_TABLE {
+                sections.push(key);
+            }
             for (at, _) in key.match_indices('.') {
                 if let Some(section) = key.get(..at).filter(|section| !sections.contains(section)) {
                     sections.push(section);
@@ -141,7 +144,8 @@ impl<'i> Layer<'i> {
             let place = self.place(name.span().start);
             // A quoted name with a dot in it would otherwise pass for a section and a key.
             let is_plain = !name.get_ref().contains('.');
-            let is_key = known.map_or(!value.get_ref().is_table(), |known| known.has(&path));
+            let is_whole = path == WHOLE_TABLE || !value.get_ref().is_table();
+            let is_key = known.map_or(is_whole, |known| known.has(&path));
             let is_section = known.is_none_or(|known| known.sections().contains(&path.as_str()));
             match value.get_ref() {
                 _ if is_plain && is_key => {
@@ -172,8 +176,12 @@ impl<'i> Layer<'i> {
     }
 }
 
+/// A table whose keys are names that somebody gave: it is one value.
+const WHOLE_TABLE: &str = "sinks";
 /// Field of a table whose value is never shown.
 pub(super) const SECRET_FIELD: &str = "token_hash";
+/// Field of a table of which the path is not shown: it may hold a secret.
+const URL_FIELD: &str = "url";
 
 /// A value as TOML on one line; secrets only hinted at.
 pub(super) fn show(value: &DeValue<'_>) -> String {
@@ -194,10 +202,23 @@ pub(super) fn show(value: &DeValue<'_>) -> String {
                 .into_iter()
                 .map(|(name, value)| match name.get_ref().as_ref() {
                     SECRET_FIELD => format!("{SECRET_FIELD} = \"...\""),
+                    URL_FIELD => format!("{URL_FIELD} = {:?}", without_path(value.get_ref())),
                     name => format!("{name} = {}", show(value.get_ref())),
                 })
                 .collect();
-            format!("{{ {} }}", fields.join(", "))
+            if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) }
         }
+    }
+}
+
+/// An address up to its host.
+fn without_path(value: &DeValue<'_>) -> String {
+    let text = value.as_str().unwrap_or_default();
+    let after_scheme = text.find("://").map_or(0, |at| at + 3);
+    let (start, rest) = text.split_at_checked(after_scheme).unwrap_or_default();
+    match rest.split_once(['/', '?', '#']) {
+        Some((host, "")) => format!("{start}{host}"),
+        Some((host, _)) => format!("{start}{host}/..."),
+        None => text.to_owned(),
     }
 }

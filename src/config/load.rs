@@ -120,8 +120,7 @@ impl Config {
         }
         layers.extend(variables.iter().map(Variable::layer));
 
-        let home = environment.home();
-        let mut reader = Reader { layers: &layers, problems, home };
+        let mut reader = Reader { layers: &layers, problems, environment };
         let mut warnings = Vec::new();
         let config = Self::read(&mut reader, &mut warnings);
         let configured = |key: &str, path: &Option<PathBuf>| {

@@ -20,6 +20,8 @@ mod jobs;
 mod llm;
 mod retention;
 mod session;
+mod sinks;
+
 mod settings;
 
 mod paths;

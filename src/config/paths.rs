@@ -60,6 +60,24 @@ impl Environment {
         self.directory("HOME").map(|(path, _)| path)
     }
 
+    /// Where systemd puts the credentials of the service (systemd.exec(5), `LoadCredential=`); outside
+    /// of it nothing lies there.
+    pub(super) fn credentials(&self) -> PathBuf {
+        let given = self.directory("CREDENTIALS_DIRECTORY").map(|(path, _)| path);
+        given.unwrap_or_else(|| PathBuf::from("/run/credentials/recalld.service"))
+    }
+
+    /// The address of the bus of the user's session.
+    pub(super) fn session_bus(&self) -> String {
+        let given = self.get("DBUS_SESSION_BUS_ADDRESS").and_then(OsStr::to_str);
+        if let Some(address) = given.filter(|address| address.starts_with("unix:")) {
+            return address.to_owned();
+        }
+        let runtime = self.directory("XDG_RUNTIME_DIR").map(|(path, _)| path);
+        let runtime = runtime.unwrap_or_else(|| format!("/run/user/{}", self.euid).into());
+        format!("unix:path={}", runtime.join("bus").display())
+    }
+
     /// `$variable/below`, else `$HOME/beside/below`.
     fn xdg(&self, variable: &'static str, beside: &str, below: &str) -> Option<Chosen> {
         let (base, name) = self

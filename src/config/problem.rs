@@ -211,8 +211,12 @@ fn hint<'a>(unknown: &str, known: impl Iterator<Item = &'a str> + Clone) -> Stri
     }
     let siblings: Vec<&str> =
         known.clone().map(split).filter(|key| key.0 == section).map(|key| key.1).collect();
-    if siblings.is_empty() {
-        let mut sections: Vec<&str> = known.map(|key| split(key).0).collect();
+    if siblings.is_empty() || section.is_empty() {
+        let of = |key| match split(key) {
+            ("", table) => table,
+            (section, _) => section,
+        };
+        let mut sections: Vec<&str> = known.map(of).collect();
         sections.dedup();
         format!("known sections: {}", sections.join(", "))
     } else {

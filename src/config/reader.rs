@@ -12,6 +12,7 @@ use std::time::Duration;
 use toml::de::{DeInteger, DeValue};
 
 use super::layer::{Layer, Leaf, show};
+use super::paths::Environment;
 use super::problem::{Place, Problem};
 
 /// Longest value shown in a problem, characters.
@@ -21,8 +22,8 @@ const FOUND_CHARS_MAX: usize = 80;
 pub(super) struct Reader<'a, 'i> {
     pub(super) layers: &'a [Layer<'i>],
     pub(super) problems: Vec<Problem>,
-    /// Home directory, which `~/` stands for.
-    pub(super) home: Option<PathBuf>,
+    /// Where paths that are not written out in full lead.
+    pub(super) environment: &'a Environment,
 }
 
 impl<'a, 'i> Reader<'a, 'i> {
@@ -78,7 +79,7 @@ impl<'a, 'i> Reader<'a, 'i> {
 
     /// An absolute path, `~/...`, or nothing.
     pub(super) fn path(&mut self, key: &str) -> Option<PathBuf> {
-        let home = self.home.clone();
+        let home = self.environment.home();
         self.read(key, "an absolute path, a path that starts with ~/, or \"\"", |value| {
             let text = value.as_str()?;
             let path = match (text.strip_prefix("~/"), &home) {
@@ -173,6 +174,12 @@ fn shorten(text: &(impl Display + ?Sized)) -> String {
 pub(super) fn integer(value: &DeValue<'_>) -> Option<u64> {
     let digits: &DeInteger<'_> = value.as_integer()?;
     u64::from_str_radix(digits.as_str(), digits.radix()).ok()
+}
+
+/// A whole number with its sign.
+pub(super) fn signed(value: &DeValue<'_>) -> Option<i64> {
+    let digits: &DeInteger<'_> = value.as_integer()?;
+    i64::from_str_radix(digits.as_str(), digits.radix()).ok()
 }
 
 /// A finite number, written with or without a point.

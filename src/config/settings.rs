@@ -16,6 +16,7 @@ use super::problem::Problem;
 use super::reader::Reader;
 use super::retention;
 use super::session;
+use super::sinks;
 use crate::domain::archive::ArchivePolicy;
 use crate::domain::contradiction;
 use crate::domain::decay::DecayPolicy;
@@ -27,6 +28,7 @@ use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
 use crate::domain::retention::RetentionRule;
 use crate::domain::session::SessionPolicy;
+use crate::domain::sink::SinkSettings;
 
 /// Everything that can be set. What a key means, its unit and its range stand in
 /// `config.toml.example` ([`super::DEFAULTS`]).
@@ -60,6 +62,8 @@ pub struct Config {
     pub backup: BackupConfig,
     /// `[jobs]`
     pub jobs: JobsConfig,
+    /// `[sinks.NAME]`, by name.
+    pub sinks: Vec<SinkSettings>,
     /// `[mcp]`
     pub mcp: McpConfig,
     /// `[server]`
@@ -263,6 +267,7 @@ impl Config {
                 keep: reader.count("backup.keep", &(1..=1_000)),
             },
             jobs: jobs::read(reader),
+            sinks: sinks::read(reader),
             mcp: McpConfig {
                 has_all_tools: reader.one_of("mcp.toolset", &[("small", false), ("full", true)]),
             },

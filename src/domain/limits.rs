@@ -296,6 +296,20 @@ pub const ENDPOINT_FAILURES_MAX: u32 = 3;
 pub const ENDPOINT_PAUSE: Duration = Duration::from_secs(15);
 /// Longest time it may ask to be left alone.
 pub const ENDPOINT_PAUSE_MAX: Duration = Duration::from_mins(5);
+/// Longest answer of a sink that is read, bytes; theirs are a few hundred.
+pub const SINK_REPLY_BYTES_MAX: usize = 64 * 1024;
+/// Time for a sink to take a connection, if a message has as much.
+pub const SINK_CONNECT_WAIT: Duration = Duration::from_secs(5);
+/// How long a sink is left alone that says that it got too much and not for how long.
+pub const SINK_PAUSE: Duration = Duration::from_mins(1);
+/// Notifications on the desktop that are watched for an answer; older ones are not any more.
+pub const DESKTOP_WATCHED_MAX: usize = 32;
+/// How long one is watched.
+pub const DESKTOP_WATCH: Duration = Duration::from_hours(24);
+/// Longest title of a message, characters; what is longer goes on in the text or is cut.
+pub const SINK_TITLE_CHARS_MAX: usize = 160;
+/// Most sinks that can be configured.
+pub const SINKS_MAX: usize = 64;
 /// How long the endpoint of a language model is left alone, if it does not say how long.
 pub const LLM_PAUSE: Duration = Duration::from_mins(5);
 /// Longest answer of a language model, bytes.

@@ -17,6 +17,7 @@ pub mod filter;
 pub mod job;
 pub mod likeness;
 pub mod search;
+pub mod sink;
 pub mod transfer;
 
 pub mod address;

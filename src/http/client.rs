@@ -1,21 +1,18 @@
 //! Posts JSON to a service: bounded in time and bytes, repeated when that can help, never
 //! redirected, never through a proxy, and only where the configuration lets memories go.
 
-use std::error::Error as _;
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::fmt::rfc2822;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{AUTHORIZATION, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::{Response, StatusCode, Url, redirect};
+use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::{Response, StatusCode, Url};
 use serde_json::Value;
 
+use super::policy::{Limits, builder, causes, host, literal_address, redirected_to, retry_after};
 use super::secret;
-use crate::domain::address::{Network, permit};
+use crate::domain::address::Network;
 use crate::domain::limits::{ENDPOINT_CONNECT_WAIT, ENDPOINT_RETRIES_MAX, ENDPOINT_RETRY_WAIT};
 use crate::ports::Clock;
 
@@ -50,17 +47,7 @@ impl Place {
 
     /// Host and port, for messages; a path may hold a secret.
     pub fn host(&self) -> String {
-        let host = self.target.host_str().unwrap_or_default();
-        match self.target.port() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        }
-    }
-
-    /// The literal address in the URL, if it is no name.
-    fn address(&self) -> Option<IpAddr> {
-        let host = self.target.host_str()?;
-        host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+        host(&self.target)
     }
 
     fn key(&self, name: &str) -> String {
@@ -117,19 +104,15 @@ impl Client {
     /// # Errors
     /// If the address is not one that memories may go to, or TLS cannot be set up.
     pub fn open(place: Place, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let is_encrypted = place.target.scheme() == "https";
-        let key = place.key("allow_private");
-        if let Some(address) = place.address() {
-            permit(address, is_encrypted, &place.allow_private, &key)?;
+        let limits = Limits {
+            is_encrypted: place.target.scheme() == "https",
+            allowed: Arc::from(place.allow_private.as_slice()),
+            key: Arc::from(place.key("allow_private")),
+        };
+        if let Some(address) = literal_address(&place.target) {
+            limits.permit(address)?;
         }
-        install_crypto();
-        let allowed = Arc::from(place.allow_private.as_slice());
-        let requests = reqwest::Client::builder()
-            .connect_timeout(ENDPOINT_CONNECT_WAIT)
-            .redirect(redirect::Policy::none())
-            .no_proxy()
-            .dns_resolver(Permitted { is_encrypted, allowed, key: Arc::from(key) })
-            .user_agent(concat!("recalld/", env!("CARGO_PKG_VERSION")))
+        let requests = builder(limits, ENDPOINT_CONNECT_WAIT)
             .build()
             .map_err(|error| format!("prepare requests: {}", causes(error)))?;
         Ok(Self { place, requests, clock })
@@ -173,7 +156,7 @@ impl Client {
     async fn once(&self, body: &Value) -> Result<Vec<u8>, Fault> {
         let mut request = self.requests.post(self.place.target.clone()).json(body);
         if let Some(path) = &self.place.key_file {
-            let key = secret::read(path).map_err(Fault::down)?;
+            let key = secret::read_token(path).map_err(Fault::down)?;
             let mut value = HeaderValue::from_str(&format!("Bearer {}", key.reveal()))
                 .map_err(|_| Fault::down("the key cannot be sent in a header"))?;
             value.set_sensitive(true);
@@ -192,7 +175,7 @@ impl Client {
 
     async fn refused(&self, status: StatusCode, response: Response) -> Fault {
         let place = self.place.host();
-        let retry_after = self.retry_after(&response);
+        let retry_after = retry_after(response.headers(), self.clock.now());
         match status.as_u16() {
             // What a service says to a request may quote it, so it is shown nowhere.
             400 | 413 | 422 => self.refusal(status, &self.words(response).await),
@@ -219,10 +202,7 @@ impl Client {
                 Fault { retry_after, ..Fault::new(FaultKind::Passing, reason) }
             }
             300..=399 => {
-                let location = response.headers().get(LOCATION);
-                let host = location
-                    .and_then(|value| self.place.target.join(value.to_str().ok()?).ok())
-                    .and_then(|url| url.host_str().map(str::to_owned));
+                let host = redirected_to(&self.place.target, response.headers());
                 Fault::down(format!(
                     "{place} redirects to {}, which is not followed: set {} to the final address",
                     host.as_deref().unwrap_or("another place"),
@@ -236,16 +216,6 @@ impl Client {
     fn refusal(&self, status: StatusCode, words: &str) -> Fault {
         let reason = format!("{} refuses the request ({status})", self.place.host());
         Fault { words: words.to_owned(), ..Fault::new(FaultKind::Refused, reason) }
-    }
-
-    /// How long the service asks to be left alone: seconds, or a date (RFC 9110, section 10.2.3).
-    fn retry_after(&self, response: &Response) -> Option<Duration> {
-        let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
-        if let Ok(seconds) = text.parse::<f64>() {
-            return Duration::try_from_secs_f64(seconds).ok();
-        }
-        let until = rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
-        Some(Duration::try_from(until.duration_since(self.clock.now())).unwrap_or(Duration::ZERO))
     }
 
     /// What the service says to a request that it does not take, in lower case.
@@ -279,56 +249,10 @@ pub fn complaint(body: &[u8]) -> Option<String> {
     Some(words.chars().filter(|c| !c.is_control()).take(200).collect())
 }
 
-/// An error with its causes and without the URL, which may hold a secret.
-fn causes(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        words.push_str(": ");
-        words.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    words
-}
-
 /// A random time from zero to `most`, so that those who wait do not come back together.
 fn up_to(most: Duration) -> Duration {
     let random = std::hash::RandomState::new().build_hasher().finish();
     most.mul_f64((random >> 11) as f64 / (1_u64 << 53) as f64)
-}
-
-/// TLS needs one implementation of its ciphers a process.
-fn install_crypto() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // It fails only where another one is installed, which serves as well.
-        drop(rustls::crypto::ring::default_provider().install_default());
-    });
-}
-
-/// Resolves names and refuses them when any of their addresses is not permitted, so that the
-/// address that was checked is the one that is connected to.
-struct Permitted {
-    is_encrypted: bool,
-    allowed: Arc<[Network]>,
-    /// The key that allows an address of the network around.
-    key: Arc<str>,
-}
-
-impl Resolve for Permitted {
-    fn resolve(&self, name: Name) -> Resolving {
-        let (is_encrypted, allowed) = (self.is_encrypted, Arc::clone(&self.allowed));
-        let key = Arc::clone(&self.key);
-        Box::pin(async move {
-            let found: Vec<SocketAddr> =
-                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            for address in &found {
-                permit(address.ip(), is_encrypted, &allowed, &key)?;
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
-    }
 }
 
 #[cfg(test)]

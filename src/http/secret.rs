@@ -9,11 +9,11 @@ use std::path::Path;
 use crate::domain::limits::SECRET_BYTES_MAX;
 
 /// A key. It has no `Display`, and its `Debug` shows nothing of it.
-pub(super) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
     /// The key itself, for the one place that sends it.
-    pub(super) fn reveal(&self) -> &str {
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 }
@@ -27,12 +27,24 @@ impl fmt::Debug for Secret {
 /// Bits of a file's mode that let others in.
 const OTHERS: u32 = 0o077;
 
-/// Reads the key in a file, without the blanks and newlines around it.
+/// Reads the key in a file, without the blanks and newlines around it: one word.
+///
+/// # Errors
+/// As [`read_line`], or if there are blanks or characters beyond ASCII in it.
+pub fn read_token(path: &Path) -> Result<Secret, String> {
+    let key = read_line(path)?;
+    if key.0.chars().all(|c| c.is_ascii_graphic()) {
+        return Ok(key);
+    }
+    Err(format!("{} holds no key: one line without blanks is expected", path.display()))
+}
+
+/// Reads the one line in a file, like a password, without the blanks and newlines around it.
 ///
 /// # Errors
 /// If it cannot be read, is empty or long, or if others may read it: only credentials that systemd
 /// hands over (below `/run`) may have a mode of their own.
-pub(super) fn read(path: &Path) -> Result<Secret, String> {
+pub fn read_line(path: &Path) -> Result<Secret, String> {
     let shown = path.display();
     let fail = |error: std::io::Error| format!("read the key in {shown}: {error}");
     let file = File::open(path).map_err(fail)?;
@@ -48,8 +60,7 @@ pub(super) fn read(path: &Path) -> Result<Secret, String> {
     let mut text = String::new();
     file.take(SECRET_BYTES_MAX as u64 + 1).read_to_string(&mut text).map_err(fail)?;
     let key = text.trim();
-    let is_fit = |c: char| c.is_ascii_graphic();
-    if key.is_empty() || key.len() > SECRET_BYTES_MAX || !key.chars().all(is_fit) {
+    if key.is_empty() || key.len() > SECRET_BYTES_MAX || key.chars().any(char::is_control) {
         return Err(format!("{shown} holds no key: one line without blanks is expected"));
     }
     Ok(Secret(key.to_owned()))
@@ -66,7 +77,7 @@ mod tests {
     fn a_key_is_read_from_a_file_of_its_owner_alone() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
-        assert!(read(&path).unwrap_err().contains("read the key in"));
+        assert!(read_token(&path).unwrap_err().contains("read the key in"));
         for (content, mode, expected) in [
             ("sk-12345\n", 0o600, Ok("sk-12345")),
             ("  sk-12345 \n\n", 0o400, Ok("sk-12345")),
@@ -79,7 +90,7 @@ mod tests {
             drop(fs::remove_file(&path));
             fs::write(&path, content).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            match (read(&path), expected) {
+            match (read_token(&path), expected) {
                 (Ok(key), Ok(expected)) => assert_eq!(key.reveal(), expected),
                 (Err(error), Err(expected)) => {
                     assert!(error.contains(expected), "{error}");
@@ -87,6 +98,22 @@ mod tests {
                 }
                 (found, _) => panic!("{content:?} {mode:o}: {found:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_password_may_have_blanks_and_any_letters() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("password");
+        for (content, expected) in [
+            ("open sesame \u{fc}\n", Some("open sesame \u{fc}")),
+            ("two\nlines", None),
+            ("\n", None),
+        ] {
+            fs::write(&path, content).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            let read = read_line(&path).ok();
+            assert_eq!(read.as_ref().map(Secret::reveal), expected, "{content:?}");
         }
     }
 

@@ -47,6 +47,8 @@ pub const EVENTS: &[LogEvent] = &[
     event("log lines dropped", "the log file is slower than the lines come"),
     event("log lines not written", "why the log file cannot be written"),
     event("a defect was met", "a panic, by its place; report it"),
+    // Reminders.
+    event("reminder", "a reminder, with its words, to the sink that is the log"),
     // Connections.
     event("peer unknown, connection dropped", "the system does not say who is at the other end"),
     event("uid not allowed, connection dropped", "a user who is not among server.allow_uids"),

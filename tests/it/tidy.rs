@@ -14,6 +14,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("http", &["domain", "ports"]),
     ("embed", &["domain", "ports", "http"]),
     ("llm", &["domain", "ports", "http"]),
+    ("sinks", &["domain", "ports", "http"]),
     ("service", &["domain", "ports"]),
     ("jobs", &["domain", "ports", "service"]),
     ("mcp", &["domain", "ports", "service"]),

@@ -6,6 +6,7 @@ mod paths;
 mod problems;
 mod retention;
 mod sessions;
+mod sinks;
 mod values;
 
 use std::ffi::OsString;

@@ -89,7 +89,7 @@ pub struct RetryPolicy {
     pub repeats_uncertain: bool,
 }
 
-/// What came of a call.
+/// What came of a call. No reason quotes a message or holds a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The sink took it.
@@ -101,14 +101,16 @@ pub enum Outcome {
     Accepted,
     /// The sink did not take it, and may later.
     Retry {
-        /// How long it asked to be left alone.
+        /// How long it asked to be left alone, by every message.
         after: Option<SignedDuration>,
         /// What was wrong.
         why: String,
     },
-    /// The sink will never take it.
+    /// The sink will never take it; it may take others.
     Refused(String),
-    /// There was no answer: it may have been taken.
+    /// The sink takes nothing from us until somebody sees to it (`SinkState::disable`): it waits.
+    Disabled(String),
+    /// There was no answer that can be believed: it may have been taken.
     Unknown(String),
 }
 
@@ -268,6 +270,7 @@ impl Delivery {
             }
             Outcome::Refused(why) => self.end(DeliveryState::Dead, Some(why)),
             Outcome::Retry { after, why } => self.try_again(after, why, policy, random, now),
+            Outcome::Disabled(why) => self.try_again(None, why, policy, random, now),
             Outcome::Unknown(why) => self.doubt(why, policy, random, now),
         }
         Ok(())

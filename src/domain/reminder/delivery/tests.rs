@@ -66,6 +66,18 @@ fn a_delivery_is_sent_once() {
 }
 
 #[test]
+fn a_delivery_to_a_sink_that_is_disabled_waits_until_it_expires() {
+    let mut delivery = queued();
+    tried(&mut delivery, 0, Outcome::Disabled("the webhook is gone".to_owned()), &POLICY);
+    assert_eq!(delivery.state, DeliveryState::Queued);
+    assert_eq!(delivery.why.as_deref(), Some("the webhook is gone"));
+    assert!(!delivery.may_repeat);
+    delivery.expire(second(3_600)).unwrap();
+    assert_eq!(delivery.state, DeliveryState::Dead);
+    assert_eq!(delivery.why.as_deref(), Some("expired: the webhook is gone"));
+}
+
+#[test]
 fn only_one_holds_the_lease() {
     let mut delivery = queued();
     delivery.claim(lease(7, second(30)), second(0)).unwrap();
