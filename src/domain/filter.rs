@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::memory::{Kind, Memory, Status};
+use super::memory::{Kind, Memory, Origin, Status};
 use super::namespace::Namespace;
 
 /// Whether a memory must have one or all of the tags asked for.
@@ -35,6 +35,8 @@ pub struct Filter {
     pub agent: Option<String>,
     /// Statuses.
     pub statuses: Vec<Status>,
+    /// Where it comes from.
+    pub origins: Vec<Origin>,
     /// Event time at or after.
     pub after: Option<Timestamp>,
     /// Event time before.
@@ -82,6 +84,7 @@ impl Filter {
             && (self.session.is_none() || self.session == memory.session)
             && (self.agent.is_none() || self.agent == memory.agent)
             && (self.statuses.is_empty() || self.statuses.contains(&memory.status))
+            && (self.origins.is_empty() || self.origins.contains(&memory.origin))
             && self.after.is_none_or(|after| event_time >= after)
             && self.before.is_none_or(|before| event_time < before)
             && self.importance_min.is_none_or(|least| memory.importance >= least)

@@ -94,6 +94,7 @@ impl Service {
             session: scope.session.clone(),
             agent: scope.agent.clone(),
             statuses,
+            origins: Vec::new(),
             after: scope.after,
             before,
             importance_min: scope.importance_min,

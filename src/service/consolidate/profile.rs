@@ -24,7 +24,6 @@ use crate::domain::memory::{Kind, Memory, Metadata, Origin, Status};
 use crate::domain::namespace::Namespace;
 use crate::domain::summary::Aim;
 use crate::ports::{Listing, Snapshot, StoreError};
-use crate::service::list::ListRequest;
 use crate::service::scope::Scope;
 
 /// Kinds that say who somebody is.
@@ -36,13 +35,14 @@ impl Service {
     /// # Errors
     /// `Store`.
     pub async fn profiles(&self, caller: &Caller) -> Result<Vec<Memory>, ServiceError> {
+        let snapshot = self.store.snapshot().await?;
         let scope = Scope { kinds: vec![Kind::Profile], ..Scope::default() };
-        let request =
-            ListRequest { scope, limit: Some(PROFILES_SHOWN_MAX), ..ListRequest::default() };
-        let mut memories = self.list(caller, request).await?.memories;
+        let mut filter = self.filter(caller, &snapshot, &scope).await?;
         // Nobody says who the user is in the name of all that was said.
-        memories.retain(|memory| memory.origin == Origin::Consolidated);
-        Ok(memories)
+        filter.origins = vec![Origin::Consolidated];
+        let listing =
+            Listing { filter, newest_first: true, after: None, limit: PROFILES_SHOWN_MAX };
+        Ok(snapshot.list(listing).await?)
     }
 
     /// Writes the profile of a namespace anew if what it says is not what its sources say now.
@@ -105,11 +105,10 @@ async fn live(
     order: &Consolidation,
 ) -> Result<Vec<Memory>, StoreError> {
     let is_made = |memory: &Memory| {
-        memory.origin == Origin::Consolidated
-            && !memory.derived_from.is_empty()
-            && memory.metadata.contains_key(FINGERPRINT_KEY)
+        !memory.derived_from.is_empty() && memory.metadata.contains_key(FINGERPRINT_KEY)
     };
-    let listing = listing(namespace, vec![Kind::Profile], order);
+    let mut listing = listing(namespace, vec![Kind::Profile], order);
+    listing.filter.origins = vec![Origin::Consolidated];
     let mut live: Vec<Memory> = snapshot.list(listing).await?.into_iter().filter(is_made).collect();
     live.sort_by_key(|memory| memory.id);
     Ok(live)

@@ -5,6 +5,7 @@ use super::fixture::{Fixture, agent, draft, owner, reader};
 use super::writer::{Manner, Writer};
 use crate::domain::id::MemoryId;
 use crate::domain::job::Outcome;
+use crate::domain::limits::PROFILES_SHOWN_MAX;
 use crate::domain::memory::{Kind, Status};
 use crate::service::forget::ForgetRequest;
 use crate::service::remember::Draft;
@@ -99,6 +100,19 @@ async fn a_profile_goes_with_a_forgotten_source_and_ends_with_too_few() {
     consolidate(&f).await;
     assert_eq!(live(&f, Kind::Profile).await, []);
     assert_eq!(f.memory(profile.id).await.status, Status::Invalidated);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_others_call_a_profile_crowds_none_out() {
+    let f = Fixture::of_words(None).await;
+    three(&f).await;
+    consolidate(&f).await;
+    let made = live(&f, Kind::Profile).await;
+    for n in 0..=PROFILES_SHOWN_MAX {
+        said(&f, Kind::Profile, &format!("What agent number {n} thinks of its user")).await;
+    }
+    assert_eq!(f.service.profiles(&agent("a")).await.unwrap(), made);
+    assert_eq!(consolidate(&f).await.1.n_changed, 0, "it is known for the one that was made");
 }
 
 #[tokio::test(start_paused = true)]
