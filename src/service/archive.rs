@@ -78,6 +78,7 @@ impl Service {
         let mut changes = Vec::new();
         for memory in snapshot.memories(ids).await?.into_iter().flatten() {
             // What was noted finds candidates; what is true now decides.
+            let memory = self.with_notes(memory);
             let strength = self.strength(&memory, now);
             let stays = match policy.stays(&memory, strength, now) {
                 None => stays_for_others(&snapshot, &memory, gone, &policy, now).await?,

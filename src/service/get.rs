@@ -70,10 +70,12 @@ impl Service {
                     if request.history && n_asked == 1 {
                         changes = snapshot.log_of(memory.id, CHANGES_SHOWN_MAX).await?;
                     }
-                    let mut memory = memory;
+                    let mut memory = self.with_notes(memory);
                     if request.reinforces && caller.agent().is_some() {
+                        let before = memory.usage;
                         self.note_used(caller, &memory, Use::Read, now);
                         memory = self.used(memory, &caller.actor, now).await;
+                        memory.usage = before;
                     }
                     let strength = self.strength(&memory, now);
                     let linked = linked(caller, &snapshot, &memory).await?;

@@ -2,7 +2,7 @@
 //! read never waits for a write. The last seconds of notes may be lost in a crash.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
@@ -15,16 +15,22 @@ use crate::domain::limits::ACCESS_BUFFER_MAX;
 use crate::domain::memory::{Memory, Usage};
 use crate::ports::{Measured, StoreError};
 
-/// The notes not yet written, one a memory.
+/// The notes not yet written.
 #[derive(Debug, Default)]
-pub(crate) struct UsageBuffer {
-    notes: Mutex<HashMap<MemoryId, UsageNote>>,
+pub(crate) struct UsageBuffer(Mutex<Notes>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    /// One a memory.
+    gathered: HashMap<MemoryId, UsageNote>,
+    /// Those that are being written.
+    leaving: HashMap<MemoryId, UsageNote>,
 }
 
 impl UsageBuffer {
     /// Merges a note; `false` if the buffer is full and it was dropped.
     fn add(&self, note: UsageNote) -> bool {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let notes = &mut self.notes().gathered;
         if let Some(known) = notes.get_mut(&note.id) {
             known.at = known.at.max(note.at);
             known.recalls += note.recalls;
@@ -38,21 +44,33 @@ impl UsageBuffer {
         has_room
     }
 
+    /// The notes to be written; [`UsageBuffer::written`] when that is done.
     fn take(&self) -> Vec<UsageNote> {
-        let notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut notes: Vec<UsageNote> = notes.into_values().collect();
-        notes.sort_by_key(|note| note.id);
-        notes
+        let mut notes = self.notes();
+        notes.leaving = std::mem::take(&mut notes.gathered);
+        let mut leaving: Vec<UsageNote> = notes.leaving.values().cloned().collect();
+        drop(notes);
+        leaving.sort_by_key(|note| note.id);
+        leaving
     }
 
-    /// The usage of a memory as it will be once its note is written.
+    fn written(&self) {
+        self.notes().leaving.clear();
+    }
+
+    /// The usage of a memory as it will be once its notes are written.
     fn pending(&self, id: MemoryId, stored: Usage) -> Usage {
-        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.get(&id).map_or(stored, |note| Usage {
-            last_recalled_at: stored.last_recalled_at.max(Some(note.at)),
-            recalls: stored.recalls + note.recalls,
-            anchor: note.anchor.unwrap_or(stored.anchor),
+        let notes = self.notes();
+        let of_it = [notes.leaving.get(&id), notes.gathered.get(&id)];
+        of_it.into_iter().flatten().fold(stored, |usage, note| Usage {
+            last_recalled_at: usage.last_recalled_at.max(Some(note.at)),
+            recalls: usage.recalls + note.recalls,
+            anchor: note.anchor.unwrap_or(usage.anchor),
         })
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,11 +98,15 @@ impl Service {
 
     /// Notes a use that moves the strength of this memory; returns its strength after that.
     pub(super) fn reinforce(&self, memory: &Memory, how: Use, recalls: u64, now: Timestamp) -> f64 {
-        let mut current = memory.clone();
-        current.usage = self.usage.pending(memory.id, memory.usage);
-        let anchor = reinforced(self.strength(&current, now), how, now);
+        let anchor = reinforced(self.strength(&self.with_notes(memory.clone()), now), how, now);
         self.note(UsageNote { id: memory.id, at: now, recalls, anchor: Some(anchor) });
         anchor.value
+    }
+
+    /// The memory with the notes of its use that are not written yet.
+    pub(super) fn with_notes(&self, mut memory: Memory) -> Memory {
+        memory.usage = self.usage.pending(memory.id, memory.usage);
+        memory
     }
 
     /// Writes the gathered notes; returns how many.
@@ -95,7 +117,9 @@ impl Service {
         let notes = self.usage.take();
         let n_notes = notes.len();
         if n_notes > 0 {
-            self.store.note_usage(notes).await?;
+            let written = self.store.note_usage(notes).await;
+            self.usage.written();
+            written?;
         }
         Ok(n_notes)
     }

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use super::fixture::{Fixture, agent, draft, owner};
+use crate::domain::decay::Verdict;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Caller;
 use crate::domain::memory::{Kind, Usage};
+use crate::ports::Store as _;
+use crate::service::feedback::FeedbackRequest;
 use crate::service::get::GetRequest;
 use crate::service::remember::Draft;
 
@@ -24,7 +27,8 @@ async fn read(fixture: &Fixture, caller: &Caller, id: MemoryId, reinforces: bool
 }
 
 async fn stored_usage(fixture: &Fixture, id: MemoryId) -> Usage {
-    fixture.memory(id).await.usage
+    let snapshot = fixture.store.snapshot().await.unwrap();
+    snapshot.memories(vec![id]).await.unwrap().remove(0).unwrap().usage
 }
 
 #[track_caller]
@@ -61,6 +65,28 @@ async fn a_read_of_an_agent_moves_the_anchor_from_the_strength_of_that_moment() 
 
     fixture.clock.advance(30 * DAY);
     assert_near(read(&fixture, &owner(), id, false).await, 0.1 + 0.425 / 2.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_read_shows_what_was_said_of_it_a_moment_ago() {
+    let fixture = Fixture::new().await;
+    let id = event(&fixture).await;
+    fixture.clock.advance(30 * DAY);
+    let request = FeedbackRequest {
+        references: vec![id.to_string()],
+        verdict: Verdict::Useful,
+        correction: None,
+    };
+    fixture.service.feedback(&agent("a"), request).await.unwrap();
+    read(&fixture, &agent("a"), id, true).await;
+    let strength = 0.5 + 0.1 * 0.5;
+    let strength = strength + 0.05 * (1.0 - strength);
+    for _ in 0..2 {
+        let got = fixture.get(&owner(), &id.to_string()).await.unwrap();
+        assert_near(got.strength, strength);
+        assert_eq!(got.memory.usage.recalls, 1, "before and after it is written");
+        fixture.service.flush_usage().await.unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]
