@@ -137,8 +137,8 @@ fn weigh(
     );
     let factor = 1.0 + policy.strength_weight * (2.0 * strength - 1.0);
     reasons.push(Reason::Strength { strength, factor });
-    let days = days_between(memory.event_time(), view.now);
-    let recency = (-policy.recency_rate * days.max(0.0)).exp();
+    let days = days_between(memory.event_time(), view.now).max(0.0);
+    let recency = (-policy.recency_rate * days).exp();
     let factor = 1.0 + policy.recency_weight * (2.0 * recency - 1.0);
     reasons.push(Reason::Age { days, factor });
     if memory.consolidated_into.is_some() {

@@ -37,7 +37,7 @@ pub enum Reason {
     },
     /// How long ago it happened.
     Age {
-        /// Days since the event; below zero for one to come.
+        /// Days since the event; 0.0 for one to come.
         days: f64,
         /// What that multiplies by.
         factor: f64,
