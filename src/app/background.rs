@@ -196,6 +196,10 @@ async fn keep_meaning(engine: &Engine, tried: &Notify) {
 
 /// Compares memories with others whose store could not wait for it.
 async fn keep_comparing(engine: &Engine) {
+    while let Err(error) = engine.service.resume_comparing().await {
+        tracing::debug!(%error, "memories wait to be compared");
+        tokio::time::sleep(BACKLOG_RETRY).await;
+    }
     loop {
         // Either it is time, or there is something to compare; both lead to a look.
         let grew = tokio::time::timeout(BACKLOG_EVERY, engine.service.uncompared_grew()).await;
@@ -220,6 +224,10 @@ async fn keep_comparing(engine: &Engine) {
             }
             // Searches and stores come first.
             tokio::time::sleep(COMPARE_PAUSE).await;
+        }
+        if let Err(error) = engine.service.note_compared().await {
+            // After a restart more is looked at once again.
+            tracing::debug!(%error, "not noted what is compared");
         }
     }
 }

@@ -12,9 +12,20 @@ use super::embedding::ScriptShares;
 use super::grounding::values::{DateParts, Support, Value};
 use super::grounding::{self, Source, Summary};
 use super::limits::FACT_CHARS_MAX;
-use super::memory::Kind;
+use super::memory::{Kind, Memory, Origin};
 use super::scoring::{Candidate, Policy, Role, Turn, has_content, is_question, named_time};
 use super::summary::ScoredFact;
+
+/// Metadata field of a memory that was taken out of a conversation: when its turn was said, a JSON
+/// string. It may have become a memory much later.
+pub const SAID_AT_KEY: &str = "said_at";
+
+/// When what a memory says was said, as far as that is known: what is heard last is what is true.
+pub fn said_at(memory: &Memory) -> Timestamp {
+    let noted = memory.metadata.get(SAID_AT_KEY).filter(|_| memory.origin == Origin::Extracted);
+    let noted = noted.and_then(|text| text.trim_matches('"').parse().ok());
+    noted.unwrap_or(memory.created_at)
+}
 
 /// Why a statement is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -112,6 +112,8 @@ pub const COMPARED_BYTES_MAX: usize = 400;
 /// Memories that wait to be compared with others because their store could not wait for it; of more,
 /// the oldest are left as they are.
 pub const UNCOMPARED_MAX: usize = 10_000;
+/// Time between two notes of up to where memories have been compared with others.
+pub const COMPARED_NOTED_EVERY: Duration = Duration::from_mins(1);
 /// Memories that say otherwise, or that replaced another, which are shown beside one.
 pub const LINKED_SHOWN_MAX: usize = 8;
 /// Characters of each of them.

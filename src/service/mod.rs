@@ -61,6 +61,7 @@ use crate::ports::{
 };
 
 /// What the composition root hands in.
+#[derive(Clone)]
 pub struct Ports {
     /// The one truth.
     pub store: Arc<dyn Store>,

@@ -4,6 +4,15 @@ use serde_json::{Value, json};
 
 use crate::daemon::{Home, WAIT, eventually};
 
+/// Names of which more are compared than at once.
+const TEAMS: [&str; 40] = [
+    "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "indigo", "juniper",
+    "kestrel", "lagoon", "maple", "nectar", "onyx", "poplar", "quartz", "raven", "saffron",
+    "tundra", "umber", "velvet", "willow", "xenon", "yarrow", "zephyr", "alder", "basil", "cobalt",
+    "dune", "elm", "falcon", "garnet", "hazel", "iris", "jasmine", "krill", "lotus", "meadow",
+    "nutmeg",
+];
+
 /// The contents of a search's hits.
 fn contents(answer: &Value) -> Vec<String> {
     let hits = answer["memories"].as_array().cloned().unwrap_or_default();
@@ -49,6 +58,30 @@ async fn a_correction_supersedes_and_as_of_shows_what_was_true() {
     }
     let refused = agent.call("memory_search", json!({ "query": "x", "as_of": "once" })).await;
     assert!(refused.is_error && refused.text.contains("as_of"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn what_a_kill_left_uncompared_is_compared_after_the_next_start() {
+    let home = Home::with_config("[embed]\nmodel = \"none\"\n[mcp]\ntoolset = \"full\"\n");
+    let daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    let stored = async |said: &dyn Fn(&str) -> String| {
+        let texts: Vec<String> = TEAMS.iter().map(|team| said(team)).collect();
+        agent.must("memory_store", json!({ "memories": texts })).await;
+    };
+    stored(&|team| format!("The standup of team {team} is at 10:00")).await;
+    stored(&|team| format!("The standup of team {team} was moved to 11:00")).await;
+    daemon.kill();
+    let _daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    eventually("every correction is found", async || {
+        let listed = json!({ "status": ["superseded"], "limit": 200 });
+        let listed = agent.must("memory_list", listed).await;
+        (listed["n_listed"] == json!(TEAMS.len())).then_some(())
+    })
+    .await;
+    let current = agent.must("memory_list", json!({ "limit": 200 })).await;
+    assert!(contents(&current).iter().all(|text| text.contains("11:00")), "{current}");
 }
 
 #[tokio::test]

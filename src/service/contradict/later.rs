@@ -1,31 +1,52 @@
 //! Comparing memories whose store could not wait for it.
+//!
+//! What waits is held in memory. That nothing is missed after a crash is seen to by a mark: up to which
+//! change of the log every memory has been compared. What came later is compared once more after a
+//! start; what was linked then is not linked twice.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::super::Service;
-use super::near::{Bearing, Newcomer};
+use super::near::{Bearing, Newcomer, holds_from};
 use super::{change_set, ids, replacing};
-use crate::domain::change::{Change, Patch};
+use crate::domain::change::{Change, ChangeSet, Operation, Patch};
 use crate::domain::decay::Use;
+use crate::domain::extraction::said_at;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
-use crate::domain::limits::{COMPARED_PER_STEP, UNCOMPARED_MAX};
-use crate::domain::memory::{Memory, Status};
-use crate::ports::StoreError;
+use crate::domain::limits::{
+    CHANGES_SHOWN_MAX, COMPARED_NOTED_EVERY, COMPARED_PER_STEP, SCAN_PAGE, UNCOMPARED_MAX,
+};
+use crate::domain::memory::{Memory, Origin, Status};
+use crate::ports::{Snapshot, StoreError};
 
 /// Who links memories in the background, in the log.
 const CONTRADICT_JOB: Actor = Actor::Job("contradict");
+/// Mark: up to which change of the log everything is compared, a number of eight bytes, big endian.
+const COMPARED_MARK: &str = "contradict/compared";
 
 /// Memories that wait to be compared, and whether one that says the same is reinforced by them then.
 #[derive(Debug, Default)]
 pub(crate) struct Uncompared {
     waiting: Mutex<BTreeMap<MemoryId, bool>>,
     grew: tokio::sync::Notify,
+    progress: Mutex<Progress>,
+}
+
+/// Up to which change of the log everything is compared.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// What the mark says.
+    noted: u64,
+    /// The last change when this was last looked at, and when that was, by the monotonic clock.
+    seen: u64,
+    seen_at: Duration,
 }
 
 impl Uncompared {
@@ -45,21 +66,84 @@ impl Uncompared {
         waiting.remove_entry(&id)
     }
 
+    fn is_empty(&self) -> bool {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Tells who compares that there is something to look at.
-    pub(in super::super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         self.grew.notify_one();
     }
 }
 
 impl Service {
     /// Notes that a memory is to be compared later.
-    pub(in super::super) fn compare_later(&self, id: MemoryId, reinforces: bool) {
+    pub(crate) fn compare_later(&self, id: MemoryId, reinforces: bool) {
         self.uncompared.add(id, reinforces);
     }
 
     /// Waits until there is a memory to compare.
     pub async fn uncompared_grew(&self) {
         self.uncompared.grew.notified().await;
+    }
+
+    /// Takes up what may have waited to be compared when the daemon ended; to be called once, before
+    /// [`Service::compare_late`].
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    pub async fn resume_comparing(&self) -> Result<(), StoreError> {
+        let snapshot = self.store.snapshot().await?;
+        let mark = snapshot.mark(COMPARED_MARK).await?;
+        let noted = mark.and_then(|bytes| Some(u64::from_be_bytes(bytes.try_into().ok()?)));
+        let Some(noted) = noted else { return self.note_progress(snapshot.sequence()).await };
+        *self.uncompared.progress() = Progress { noted, seen: noted, ..Progress::default() };
+        let mut after = noted;
+        loop {
+            let page = snapshot.log(after, SCAN_PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.sequence;
+            let is_new = |operation: &str| operation == Operation::Store.as_str();
+            let new = page.iter().filter(|entry| is_new(&entry.operation));
+            let new = snapshot.memories(new.map(|entry| entry.id).collect()).await?;
+            for memory in new.iter().flatten().filter(|memory| is_compared(memory)) {
+                self.compare_later(memory.id, false);
+            }
+        }
+        self.uncompared.wake();
+        Ok(())
+    }
+
+    /// Notes, now and then, up to which change everything is compared; to be called when nothing more
+    /// could be compared. A change counts from the second look on: whoever stored something has said
+    /// by then whether it waits.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    pub async fn note_compared(&self) -> Result<(), StoreError> {
+        let now = self.clock.monotonic();
+        let before = *self.uncompared.progress();
+        if now.saturating_sub(before.seen_at) < COMPARED_NOTED_EVERY {
+            return Ok(());
+        }
+        let sequence = self.store.snapshot().await?.sequence();
+        *self.uncompared.progress() = Progress { seen: sequence, seen_at: now, ..before };
+        if before.seen == before.noted || !self.uncompared.is_empty() {
+            return Ok(());
+        }
+        self.note_progress(before.seen).await
+    }
+
+    async fn note_progress(&self, sequence: u64) -> Result<(), StoreError> {
+        let marks = vec![(COMPARED_MARK.to_owned(), sequence.to_be_bytes().to_vec())];
+        let set = change_set(Vec::new(), CONTRADICT_JOB, self.clock.now());
+        self.store.apply(ChangeSet { marks, ..set }).await?;
+        self.uncompared.progress().noted = sequence;
+        Ok(())
     }
 
     /// Compares the next [`COMPARED_PER_STEP`] memories after `after` whose store could not wait for
@@ -116,7 +200,7 @@ impl Service {
             tags: &memory.tags,
             metadata: &memory.metadata,
             namespace: &memory.namespace,
-            event_time: memory.event_time(),
+            event_time: holds_from(&memory),
             vector: chunks.first(),
         };
         let ready_by = Instant::now() + settings.recall_deadline;
@@ -129,7 +213,8 @@ impl Service {
             self.compare_later(id, false);
         }
         bearing.unclear.retain(|other| !memory.contradicts.contains(&other.id));
-        let is_older = |old: &Memory| (old.created_at, old.id) < (memory.created_at, id);
+        let place = |memory: &Memory| (said_at(memory), memory.created_at, memory.id);
+        let is_older = |old: &Memory| place(old) < place(&memory);
         if reinforces {
             for old in bearing.same.iter().filter(|old| is_older(old)) {
                 self.reinforce(old, Use::Read, 1, now);
@@ -141,6 +226,7 @@ impl Service {
         }
         bearing.corrects.retain(is_older);
         bearing.unclear.retain(is_older);
+        leave_judged(snapshot.as_ref(), &memory, &mut bearing).await?;
         self.link(&memory, &bearing, now).await
     }
 
@@ -170,4 +256,29 @@ impl Service {
         }
         Ok(applied.conflicts.is_empty())
     }
+}
+
+/// Whether a memory that is there after a start is one that is compared when it is stored.
+fn is_compared(memory: &Memory) -> bool {
+    memory.status == Status::Active
+        && matches!(memory.origin, Origin::Stated | Origin::Extracted)
+        && memory.derived_from.is_empty()
+}
+
+/// Leaves those out of what a memory corrects that somebody has changed since it came, knowing both:
+/// whoever takes a verdict back does not want it again.
+async fn leave_judged(
+    snapshot: &dyn Snapshot,
+    memory: &Memory,
+    bearing: &mut Bearing,
+) -> Result<(), StoreError> {
+    let mut left = Vec::new();
+    for old in bearing.corrects.iter().filter(|old| old.updated_at > memory.created_at) {
+        let changes = snapshot.log_of(old.id, CHANGES_SHOWN_MAX).await?;
+        if changes.iter().any(|one| one.at > memory.created_at && !one.is_by_job()) {
+            left.push(old.id);
+        }
+    }
+    bearing.corrects.retain(|old| !left.contains(&old.id));
+    Ok(())
 }

@@ -13,6 +13,7 @@ use super::super::meaning::OpenSpace;
 use crate::domain::change::NewMemory;
 use crate::domain::contradiction::{Policy, Read, Statement, Verdict, judge};
 use crate::domain::embedding::{ScriptShares, Vector};
+use crate::domain::extraction::said_at;
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
 use crate::domain::limits::{COMPARED_BYTES_MAX, COMPARED_MAX, COMPARED_TERMS_MAX};
@@ -47,6 +48,7 @@ pub(super) struct Newcomer<'a> {
     pub(super) tags: &'a [String],
     pub(super) metadata: &'a Metadata,
     pub(super) namespace: &'a Namespace,
+    /// From when on it holds, see [`holds_from`].
     pub(super) event_time: Timestamp,
     /// The vector of its text (of the beginning, if it has several), if there is one.
     pub(super) vector: Option<&'a Vector>,
@@ -202,6 +204,12 @@ impl Service {
     }
 }
 
+/// From when on a memory holds: what was said in a conversation holds from then, however long it took
+/// to become a memory.
+pub(super) fn holds_from(memory: &Memory) -> Timestamp {
+    memory.occurred_at.unwrap_or_else(|| said_at(memory))
+}
+
 /// What nothing replaces by itself.
 fn is_protected(memory: &Memory) -> bool {
     memory.pinned || memory.importance >= 1.0 || memory.kind == Kind::Instruction
@@ -227,7 +235,7 @@ impl Judging {
             .filter(is_related)
             .take(COMPARED_MAX)
             .map(|(old, cosine)| {
-                let read = self.read(&old.content, old.kind, old.event_time());
+                let read = self.read(&old.content, old.kind, holds_from(&old));
                 let verdict = judge(&read, &new, cosine, &self.policy);
                 drop(read);
                 (old, verdict)

@@ -15,7 +15,7 @@ use super::super::redaction::Redactor;
 use super::super::{Service, ServiceError, Settings};
 use super::report::ExtractReport;
 use crate::domain::change::{ChangeSet, NewMemory, StoreStatus};
-use crate::domain::extraction::{Refusal, accept, batch_max, prove, retry_at};
+use crate::domain::extraction::{Refusal, SAID_AT_KEY, accept, batch_max, prove, retry_at};
 use crate::domain::identity::Actor;
 use crate::domain::job::{JobName, RunId};
 use crate::domain::limits::{
@@ -388,6 +388,7 @@ impl Service {
             ("speaker", json!(turn.role.as_str())),
             ("scores", json!([scores.density, scores.timeliness, scores.reusability])),
             ("extracted_by", json!(by)),
+            (SAID_AT_KEY, json!(turn.at.to_string())),
         ];
         let metadata: Metadata =
             fields.into_iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();

@@ -8,6 +8,7 @@ use crate::domain::change::StoreStatus;
 use crate::domain::decay::Verdict;
 use crate::domain::embedding::Scripts;
 use crate::domain::id::MemoryId;
+use crate::domain::limits::COMPARED_NOTED_EVERY;
 use crate::domain::memory::{Kind, Status};
 use crate::ports::Store as _;
 use crate::service::contradict::{Compared, ContradictionSettings};
@@ -209,6 +210,66 @@ async fn what_could_not_wait_is_compared_when_its_vectors_come() {
     assert_eq!(compare_late(&fixture).await, 1);
     assert_replaced(&fixture, old, kept.id).await;
     assert_eq!(compare_late(&fixture).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_verdict_that_was_taken_back_is_not_given_again() {
+    for (first, second) in [
+        ("The router is 192.168.7.1", "The router is 192.168.9.1"),
+        ("路由器是192.168.7.1", "路由器是192.168.9.1"),
+    ] {
+        let fixture = Fixture::new().await;
+        let old = fixture.store(first).await;
+        fixture.model.set(Mood::Slow);
+        let kept = next_day(&fixture, draft(second)).await;
+        assert!(kept.compared.is_pending);
+        assert_eq!(compare_late(&fixture).await, 1, "by its words; once more with its vector");
+        assert_replaced(&fixture, old, kept.id).await;
+        fixture.clock.advance(Duration::from_secs(1));
+        fixture.service.reinstate(&owner(), &old.to_string()).await.unwrap();
+        fixture.model.set(Mood::Well);
+        fixture.embed_backlog().await;
+        assert_eq!(compare_late(&fixture).await, 0);
+        assert_eq!(fixture.memory(old).await.status, Status::Active);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waited_to_be_compared_is_compared_after_a_restart() {
+    let mut fixture = Fixture::new().await;
+    fixture.service.resume_comparing().await.unwrap();
+    fixture.lay_out([7, 9].map(MemoryId::from_u128));
+    let drafts = vec![draft("The standup is at 10:00"), draft("The standup was moved to 11:00")];
+    let answer = fixture.service.remember(&agent("a"), drafts, None).await.unwrap();
+    fixture.restart().await;
+    assert_eq!(compare_late(&fixture).await, 0, "nobody knows that it waits");
+    fixture.service.resume_comparing().await.unwrap();
+    assert_eq!(compare_late(&fixture).await, 1);
+    let [old, new] = [answer.memories[0].id, answer.memories[1].id];
+    assert_replaced(&fixture, old, new).await;
+
+    let mark = async |fixture: &Fixture| {
+        let snapshot = fixture.store.snapshot().await.unwrap();
+        let mark = snapshot.mark("contradict/compared").await.unwrap().unwrap();
+        (u64::from_be_bytes(mark.try_into().unwrap()), snapshot.sequence())
+    };
+    let (noted, sequence) = mark(&fixture).await;
+    assert!(noted < sequence, "{noted} of {sequence}");
+    for _ in 0..2 {
+        assert_eq!(mark(&fixture).await.0, noted, "who stores may not have said what waits");
+        fixture.clock.advance(COMPARED_NOTED_EVERY);
+        fixture.service.note_compared().await.unwrap();
+    }
+    assert_eq!(mark(&fixture).await.0, sequence);
+    // What waits holds it up.
+    fixture.model.set(Mood::Slow);
+    fixture.store("I am vegetarian").await;
+    for _ in 0..3 {
+        compare_late(&fixture).await;
+        fixture.clock.advance(COMPARED_NOTED_EVERY);
+        fixture.service.note_compared().await.unwrap();
+    }
+    assert_eq!(mark(&fixture).await.0, sequence);
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 
 use super::fixture::{Fixture, agent, draft, owner, service_settings};
 use super::sessions::{Scored, Scripted, append, assistant, ended, user};
+use crate::domain::id::MemoryId;
 use crate::domain::identity::Actor;
-use crate::domain::memory::{Kind, Memory, Origin};
+use crate::domain::memory::{Kind, Memory, Origin, Status};
 use crate::domain::scoring::{Policy, Scores};
 use crate::domain::session::SessionPolicy;
 use crate::domain::summary::{ScoredFact, ScoredTurn, Unusable};
@@ -100,6 +101,55 @@ async fn rules_take_one_memory_a_fact_out_of_a_session_that_ended() {
     assert_eq!(found.session.turns[0].memories, [memories[0].id, memories[1].id]);
     assert_eq!(f.extract().await.n_sessions, 0, "there is nothing more to do");
     f.sound().await;
+}
+
+/// The memory with this text.
+async fn named(f: &Fixture, content: &str) -> Memory {
+    f.all().await.into_iter().find(|memory| &*memory.content == content).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_correction_heard_in_a_session_replaces_what_was_known() {
+    for (known, said) in [
+        ("The standup is at 10:00.", "The standup was moved to 11:00."),
+        ("I live in Berlin.", "I moved, I live in Munich now."),
+        ("例会在上午10点。", "例会改成上午11点了。"),
+    ] {
+        let f = Fixture::of_words(None).await;
+        f.store(known).await;
+        f.clock.advance(Duration::from_hours(24));
+        f.say(ended("s1", vec![user(said)])).await;
+        assert_eq!(f.extract().await.n_stored, 1, "{said}");
+        f.service.compare_late(None).await.unwrap();
+        let (old, new) = (named(&f, known).await, named(&f, said).await);
+        assert_eq!((old.status, old.superseded_by), (Status::Superseded, Some(new.id)), "{said}");
+        assert_eq!(new.supersedes, Some(old.id), "{said}");
+        f.sound().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_said_last_is_true_whenever_it_becomes_a_memory() {
+    let (early, late) = ("The standup is at 10:00.", "The standup was moved to 11:00.");
+    for is_stored in [false, true] {
+        let f = Fixture::of_words(None).await;
+        f.say(append("s1", vec![user(early)])).await;
+        f.clock.advance(Duration::from_mins(5));
+        if is_stored {
+            f.store(late).await;
+        } else {
+            f.say(append("s1", vec![user(late)])).await;
+        }
+        f.clock.advance(Duration::from_hours(1));
+        // Whichever id comes first.
+        f.lay_out([9, 7].map(MemoryId::from_u128));
+        assert_eq!(f.extract().await.n_stored, if is_stored { 1 } else { 2 });
+        f.service.compare_late(None).await.unwrap();
+        let (old, new) = (named(&f, early).await, named(&f, late).await);
+        assert_eq!((old.status, new.status), (Status::Superseded, Status::Active), "{is_stored}");
+        assert_eq!(old.superseded_by, Some(new.id));
+        f.sound().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -77,6 +77,7 @@ pub(super) struct Fixture {
     index: Arc<EmbeddedIndex>,
     ids: Arc<GivenIds>,
     counted: Arc<Counted>,
+    ports: Ports,
     pub(super) dir: TempDir,
 }
 
@@ -148,8 +149,16 @@ impl Fixture {
             ids: ids.clone(),
             meter: counted.clone(),
         };
-        let service = Arc::new(Service::new(ports, service_settings()));
-        Self { service, store, clock, model, index, ids, counted, dir }
+        let service = Arc::new(Service::new(ports.clone(), service_settings()));
+        Self { service, store, clock, model, index, ids, counted, ports, dir }
+    }
+
+    /// Loses what is held in memory alone, but for the indexes.
+    pub(super) async fn restart(&mut self) {
+        self.service = Arc::new(Service::new(self.ports.clone(), service_settings()));
+        if self.ports.embedder.is_some() {
+            self.service.open_space().await.unwrap();
+        }
     }
 
     /// Opens the space and loads the indexes. The cosines of the stand-in are taken as they are.
