@@ -40,35 +40,62 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Looks in a row that find no new vector before it is given up: two minutes.
 const LOOKS_IN_VAIN_MAX: u32 = 6_000;
 
-/// Prints steps with the time each took.
+/// Steps with the time each took: printed as they are done, or as one JSON object at the end.
 struct Steps {
     clock: SystemClock,
-    number: u32,
+    json: bool,
+    done: Vec<Value>,
     started: Duration,
 }
 
 impl Steps {
-    fn new() -> Self {
+    fn new(json: bool) -> Self {
         let clock = SystemClock::new();
         let started = clock.monotonic();
-        Self { clock, number: 0, started }
+        Self { clock, json, done: Vec::new(), started }
     }
 
     fn done(&mut self, what: &str) {
-        self.number += 1;
+        self.answered(what, None);
+    }
+
+    /// A question that was answered by this memory, for these reasons.
+    fn answered(&mut self, what: &str, answer: Option<(&str, &[&str])>) {
         let now = self.clock.monotonic();
         let ms = now.saturating_sub(self.started).as_secs_f64() * 1e3;
-        say(&format!("{:>2}. {what}  [{ms:.1} ms]", self.number));
+        let ms = (ms * 10.0).round() / 10.0;
+        let mut step = json!({ "step": what, "ms": ms });
+        if let Some((best, reasons)) = answer {
+            step["found"] = best.into();
+            step["reasons"] = reasons.into();
+        }
+        self.done.push(step);
+        if !self.json {
+            say(&format!("{:>2}. {what}  [{ms:.1} ms]", self.done.len()));
+            if let Some((best, reasons)) = answer {
+                say(&format!("      -> {best}\n         because {}", reasons.join(", ")));
+            }
+        }
         self.started = self.clock.monotonic();
+    }
+
+    fn end(self) {
+        if self.json {
+            say(&format!("{:#}", json!({ "steps": self.done })));
+        } else {
+            say("\nEverything above was checked. `recalld serve` runs the daemon for good.");
+        }
     }
 }
 
 /// Runs the demo in a temporary directory, which is removed at the end.
-pub(super) async fn run() -> Result<(), CliError> {
+pub(super) async fn run(json: bool) -> Result<(), CliError> {
     let dir = tempfile::Builder::new().prefix("recalld-demo-").tempdir()?;
     let trial = Trial::new(dir.path(), "")?;
-    say(&format!("recalld demo, in {}\n", dir.path().display()));
-    let mut steps = Steps::new();
+    if !json {
+        say(&format!("recalld demo, in {}\n", dir.path().display()));
+    }
+    let mut steps = Steps::new(json);
     let (mut daemon, owner) = trial.serve().await?;
     steps.done("started the daemon: an empty store, the bundled model, no network");
     let mut planner = BridgedAgent::connect(&trial, "planner").await?;
@@ -103,7 +130,7 @@ pub(super) async fn run() -> Result<(), CliError> {
     steps.done("reviewer asked for it again: nothing, and the answer says so");
     stop(daemon).await?;
     steps.done("stopped the daemon in order");
-    say("\nEverything above was checked. `recalld serve` runs the daemon for good.");
+    steps.end();
     Ok(())
 }
 
@@ -123,8 +150,8 @@ async fn ask(
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    steps.done(&format!("reviewer asked \"{question}\" ({how})"));
-    say(&format!("      -> {best}\n         because {}", reasons.join(", ")));
+    let what = format!("reviewer asked \"{question}\" ({how})");
+    steps.answered(&what, Some((best, &reasons)));
     Ok(())
 }
 

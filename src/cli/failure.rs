@@ -15,7 +15,7 @@ pub enum Fault {
     Failed,
     /// The command line is wrong, by itself or in the eyes of the daemon (`EX_USAGE` of `sysexits.h`).
     Usage,
-    /// No daemon answers (`EX_UNAVAILABLE`).
+    /// No daemon answers, or not in time (`EX_UNAVAILABLE`).
     NoDaemon,
     /// The configuration is wrong (`EX_CONFIG`).
     Config,

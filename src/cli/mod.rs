@@ -80,7 +80,7 @@ fn block_on(json: bool, work: impl Future<Output = ExitCode>) -> ExitCode {
 async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
     let json = arguments.json;
     let (tool, request, show): (_, _, fn(&Value, bool)) = match &arguments.command {
-        Command::Demo => return demo::run().await,
+        Command::Demo => return demo::run(json).await,
         Command::Eval(what) => {
             return eval::run(what, arguments.config.as_deref(), &door.models, json).await;
         }

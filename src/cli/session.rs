@@ -56,7 +56,11 @@ impl CliError {
     pub(super) fn fault(&self) -> Fault {
         match self {
             Self::Usage(_) => Fault::Usage,
-            Self::NoDaemon { .. } => Fault::NoDaemon,
+            // One that is gone or hangs is as good as none.
+            Self::NoDaemon { .. }
+            | Self::Client(
+                ClientError::Connect { .. } | ClientError::Closed | ClientError::Timeout { .. },
+            ) => Fault::NoDaemon,
             Self::Configuration(_) => Fault::Config,
             Self::Client(_) | Self::Refused(_) | Self::Io(_) | Self::Data(_) => Fault::Failed,
         }

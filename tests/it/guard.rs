@@ -203,12 +203,12 @@ fn a_command_says_what_it_waits_for_and_for_how_long() {
     // It listens and never answers, as a daemon that hangs.
     let _hung = std::os::unix::net::UnixListener::bind(home.socket()).unwrap();
     let (code, told) = failed(&home, &["--timeout", "3.5", "status"]);
-    assert_eq!(code, Some(1), "{told}");
+    assert_eq!(code, Some(69), "{told}");
     let waits = format!("waiting for the daemon at {}", home.socket().display());
     assert!(told.contains(&waits) && told.contains("at most 3.5 s"), "{told}");
     assert_eq!(told.matches("waiting").count(), 1, "{told}");
     let (code, told) = failed(&home, &["--timeout", "0.1", "recall", "anything"]);
-    assert_eq!(code, Some(1), "{told}");
+    assert_eq!(code, Some(69), "{told}");
     assert!(!told.contains("waiting") && told.contains("0.1 s"), "{told}");
     assert_eq!(failed(&home, &["--timeout", "never", "status"]).0, Some(64));
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::daemon::{Home, eventually, program};
 
@@ -136,4 +136,12 @@ fn the_demo_shows_the_main_job_and_checks_each_step() {
     for step in ["by meaning", "by word", "by identifier", "SIGKILL", "forgot", "in order"] {
         assert!(printed.contains(step), "{step}: {printed}");
     }
+    let output = home.run(&["--json", "demo"]);
+    assert!(output.status.success(), "{output:?}");
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let steps = told["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 15, "{told}");
+    let is_told = |step: &&Value| step["found"].is_string() && !step["reasons"][0].is_null();
+    assert_eq!(steps.iter().filter(is_told).count(), 6, "{told}");
+    assert!(steps.iter().all(|step| step["ms"].is_number()), "{told}");
 }
