@@ -61,7 +61,8 @@ impl UsageBuffer {
     /// The usage of a memory as it will be once its notes are written.
     fn pending(&self, id: MemoryId, stored: Usage) -> Usage {
         let notes = self.notes();
-        let of_it = [notes.leaving.get(&id), notes.gathered.get(&id)];
+        let of_it = [notes.leaving.get(&id).cloned(), notes.gathered.get(&id).cloned()];
+        drop(notes);
         of_it.into_iter().flatten().fold(stored, |usage, note| Usage {
             last_recalled_at: usage.last_recalled_at.max(Some(note.at)),
             recalls: usage.recalls + note.recalls,
