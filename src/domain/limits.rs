@@ -448,6 +448,12 @@ pub const LEAD_DAYS_MAX: u16 = 366;
 
 /// Most times that are read from one text; a text with more is a log or a table.
 pub const SCANNED_TIMES_MAX: usize = 64;
+/// Longest text of a reminder, bytes.
+pub const REMINDER_TEXT_BYTES_MAX: usize = 2_000;
+/// Most reminders that are kept, those that are over included.
+pub const REMINDERS_MAX: u64 = 100_000;
+/// Most rows of the outbox that wait at once.
+pub const DELIVERIES_MAX: u64 = 100_000;
 /// Occurrences of one reminder that are snoozed at a time.
 pub const REMINDER_SNOOZED_MAX: usize = 8;
 /// Longest snooze, days.

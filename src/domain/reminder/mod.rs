@@ -16,6 +16,7 @@ mod delivery;
 mod digest;
 mod pacing;
 
+mod entry;
 mod form;
 
 pub use delivery::{
@@ -23,6 +24,7 @@ pub use delivery::{
     RetryPolicy, StepError,
 };
 pub use digest::{Message, fitting, messages};
+pub use entry::{Enact, Enacted, Entry, EntryQuery, Row, RowCount, SkippedNote, Source, View};
 pub use form::{
     DeliveryForm, InvalidForm, LeaseForm, OpenForm, ReminderForm, SinkForm, SnoozeForm,
 };
