@@ -20,6 +20,7 @@ pub mod meaning;
 pub mod purge;
 pub mod recall;
 pub mod remember;
+pub mod remind;
 pub mod restore;
 pub mod runs;
 pub mod scope;

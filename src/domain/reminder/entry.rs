@@ -24,6 +24,24 @@ named_values! {
     }
 }
 
+named_values! {
+    /// What a listing of reminders is of.
+    View {
+        /// What was told and not acknowledged.
+        Due = "due",
+        /// What will be told, the next first; what is snoozed and what is paused too.
+        Upcoming = "upcoming",
+        /// What somebody has to accept first.
+        Proposed = "proposed",
+        /// What is over.
+        Past = "past",
+        /// What has messages that were given up or may not have arrived.
+        Dead = "dead",
+        /// All of them.
+        All = "all",
+    }
+}
+
 /// A reminder as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
