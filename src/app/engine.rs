@@ -83,6 +83,7 @@ impl Engine {
                 store: store.clone(),
                 ledger: store.clone(),
                 sessions: store.clone(),
+                reminders: store.clone(),
                 backups: Arc::new(RedbBackups::new(
                     Arc::clone(&store),
                     backup_dir(state_dir, config),

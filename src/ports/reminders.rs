@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::StoreError;
 use crate::domain::id::{Handle, MemoryId};
 use crate::domain::reminder::{
-    DeliveryKey, DeliveryState, Enact, Enacted, Entry, EntryQuery, Row, SinkState,
+    DeliveryKey, DeliveryState, Enact, Enacted, Entry, EntryQuery, Row, RowCount, SinkState,
 };
 
 /// The reminders of a store, the deliveries that they became, and what is known of the sinks.
@@ -56,8 +56,8 @@ pub trait Reminders: Send + Sync {
     /// The rows of a reminder, in the order in which they were due.
     fn rows_of(&self, reminder: MemoryId) -> BoxFuture<'_, Result<Vec<Row>, StoreError>>;
 
-    /// Rows a state and sink.
-    fn row_counts(&self) -> BoxFuture<'_, Result<Vec<(DeliveryState, String, u64)>, StoreError>>;
+    /// How many rows there are of each state and sink, in this order.
+    fn row_counts(&self) -> BoxFuture<'_, Result<Vec<RowCount>, StoreError>>;
 
     /// What is known of the sinks, by name.
     fn sink_states(&self) -> BoxFuture<'_, Result<Vec<(String, SinkState)>, StoreError>>;

@@ -58,8 +58,8 @@ use crate::domain::ranking::RankingPolicy;
 use crate::domain::retention::RetentionRule;
 use crate::domain::session::SessionPolicy;
 use crate::ports::{
-    Backups, Candidates, Clock, Clusterer, Embedder, Ids, Ledger, Meter, Scorer, Sessions, Store,
-    Summarizer, Transfer,
+    Backups, Candidates, Clock, Clusterer, Embedder, Ids, Ledger, Meter, Reminders, Scorer,
+    Sessions, Store, Summarizer, Transfer,
 };
 
 /// What the composition root hands in.
@@ -70,6 +70,8 @@ pub struct Ports {
     pub ledger: Arc<dyn Ledger>,
     /// What was said, in the same place.
     pub sessions: Arc<dyn Sessions>,
+    /// Reminders and the outbox, in the same place.
+    pub reminders: Arc<dyn Reminders>,
     /// Its backups.
     pub backups: Arc<dyn Backups>,
     /// The way out of it and into it.

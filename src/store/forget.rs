@@ -16,6 +16,7 @@ use super::batch::{Batch, By, StoredMemory};
 use super::codec::{Stored, decode, encode};
 use super::errors::Result;
 use super::records::{IdText, Unknown, UsageRecord, time, times};
+use super::reminders::forget_about;
 use super::requests::{Keyed, RequestItem, RequestRecord};
 use super::sessions;
 use super::staging::Staging;
@@ -111,7 +112,8 @@ fn take_versions(
 }
 
 impl Batch<'_> {
-    /// Takes a memory out of every reader's sight, and keeps of it what its fate says.
+    /// Takes a memory out of every reader's sight, with the reminders about it, and keeps of it what its
+    /// fate says.
     pub(super) fn take_away(
         &mut self,
         old: &StoredMemory,
@@ -120,6 +122,7 @@ impl Batch<'_> {
         by: By<'_>,
     ) -> Result<()> {
         let bits = old.id.as_u128();
+        forget_about(self, old.id)?;
         let record = self.remove(old)?;
         let mut versions = take_versions(&mut self.change().versions, old.id)?;
         versions.push((old.record.version, record));

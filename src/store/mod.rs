@@ -39,6 +39,7 @@ mod ledger;
 mod runs;
 mod undo;
 
+mod reminders;
 mod sessions;
 
 mod listing;

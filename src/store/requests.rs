@@ -21,6 +21,7 @@ pub(super) enum Keyed {
     Revise,
     Forget,
     Append,
+    Enact,
 }
 
 /// Names of fields as answers carry them.
@@ -122,6 +123,7 @@ fn digest(operation: Keyed, key: &RequestKey) -> [u8; 32] {
         Keyed::Revise => "revise",
         Keyed::Forget => "forget",
         Keyed::Append => "append",
+        Keyed::Enact => "enact",
     };
     let mut hasher = blake3::Hasher::new();
     hasher.update(&uid.to_be_bytes());

@@ -14,6 +14,7 @@ use redb::{
 
 use crate::domain::memory::{Kind, Status};
 use crate::domain::namespace::Namespace;
+use crate::domain::reminder::{DeliveryState, Standing};
 
 use super::errors::{Result, damaged};
 
@@ -135,6 +136,27 @@ tables! {
     SESSION_LOOKS session_looks: (i64, &'static [u8; 32]) => ();
     /// (session, number of a turn, 0 being all of them until then) to when it was forgotten.
     FORGOTTEN_TURNS forgotten_turns: (&'static [u8; 32], u64) => i64;
+
+    /// Reminder to its record.
+    REMINDERS reminders: u128 => &'static [u8];
+    /// (when there is something to do for it, reminder).
+    REMINDER_WAKES reminder_wakes: (i64, u128) => ();
+    /// (what there is to say of it, reminder).
+    REMINDER_STANDINGS reminder_standings: (u8, u128) => ();
+    /// (tail of the id, reminder).
+    REMINDER_HANDLES reminder_handles: (u64, u128) => ();
+    /// (memory, reminder that is about it or that it shows).
+    REMINDERS_OF reminders_of: (u128, u128) => ();
+    /// Pattern to its reminder.
+    REMINDER_TOPICS reminder_topics: &'static str => u128;
+    /// Key of a delivery to its row of the outbox.
+    OUTBOX outbox: u128 => &'static [u8];
+    /// (how far it came, when what it tells was due, key of the delivery) to its sink.
+    OUTBOX_BY_STATE outbox_by_state: (u8, i64, u128) => &'static str;
+    /// (reminder, when what it tells was due, key of the delivery).
+    OUTBOX_OF outbox_of: (u128, i64, u128) => ();
+    /// Sink to what is known of it.
+    SINK_STATES sink_states: &'static str => &'static [u8];
 }
 
 /// Version of the stored format.
@@ -203,6 +225,30 @@ pub(super) const fn kind_code(kind: Kind) -> u8 {
         Kind::Reflection => 6,
         Kind::Summary => 7,
         Kind::Profile => 8,
+    }
+}
+
+/// What there is to say of a reminder, in keys.
+pub(super) const fn standing_code(standing: Standing) -> u8 {
+    match standing {
+        Standing::Due => 0,
+        Standing::Upcoming => 1,
+        Standing::Snoozed => 2,
+        Standing::Proposed => 3,
+        Standing::Paused => 4,
+        Standing::Past => 5,
+    }
+}
+
+/// How far a delivery came, in keys.
+pub(super) const fn delivery_code(state: DeliveryState) -> u8 {
+    match state {
+        DeliveryState::Queued => 0,
+        DeliveryState::Sent => 1,
+        DeliveryState::Accepted => 2,
+        DeliveryState::Uncertain => 3,
+        DeliveryState::Dead => 4,
+        DeliveryState::Dropped => 5,
     }
 }
 

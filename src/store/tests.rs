@@ -16,6 +16,7 @@ mod forgetting;
 mod ledger;
 mod listing;
 mod remembering;
+mod reminders;
 mod requests;
 mod revising;
 mod sessions;

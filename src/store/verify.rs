@@ -23,6 +23,7 @@ use super::forget::ForgottenRecord;
 use super::indexes::IndexRows;
 use super::log::LogRecord;
 use super::records::MemoryRecord;
+use super::reminders;
 use super::requests::RequestRecord;
 use super::sessions;
 use super::spaces::SpaceRecord;
@@ -68,6 +69,7 @@ pub(super) fn verify(transaction: &ReadTransaction) -> Result<Verified> {
     runs::check(transaction, &mut found)?;
     runs::check_strengths(transaction, &mut found)?;
     sessions::check(transaction, &mut found)?;
+    reminders::check(transaction, &mut found)?;
     Ok(found)
 }
 

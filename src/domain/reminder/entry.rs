@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::delivery::{Delivery, DeliveryKey};
-use super::lifecycle::{Kind, Reminder, Skipped, Status, Telling};
+use super::delivery::{Delivery, DeliveryKey, DeliveryState};
+use super::lifecycle::{Kind, Reminder, Skipped, Standing, Telling};
 use super::pacing::SinkState;
 use crate::domain::change::RequestKey;
 use crate::domain::id::MemoryId;
@@ -117,13 +117,16 @@ impl Row {
     }
 }
 
+/// How many rows of a state and a sink there are.
+pub type RowCount = (DeliveryState, String, u64);
+
 /// Which reminders are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryQuery {
     /// Those of these namespaces; `None`: of all.
     pub namespaces: Option<Vec<Namespace>>,
-    /// Those in these parts of their life; none: all.
-    pub statuses: Vec<Status>,
+    /// Those of which there is this to say; none: all.
+    pub standings: Vec<Standing>,
     /// Those after this one, in the order of ids, newest first.
     pub after: Option<MemoryId>,
     /// At most so many.
@@ -133,17 +136,20 @@ pub struct EntryQuery {
 /// Changes of reminders and of the outbox that belong together, all or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enact {
-    /// Reminders that are new.
+    /// Reminders that are new, about memories that are there.
     pub new: Vec<Entry>,
-    /// Reminders as they are to be, each with the version that it had when it was read.
+    /// Reminders as they are to be, each with the version that it had when it was read; it gets the
+    /// next one.
     pub changed: Vec<Entry>,
-    /// Reminders that go, with their rows that were not sent.
+    /// Reminders that go, with all their rows; one that is gone already is no conflict.
     pub removed: Vec<MemoryId>,
-    /// Rows that are to be sent; one whose key is there already is left as it is.
+    /// Rows that are to be sent, of reminders that are there or new; one whose key is there already is
+    /// left as it is.
     pub queued: Vec<Row>,
-    /// Rows as they are to be, each with the version that it had when it was read.
+    /// Rows as they are to be, each with the version that it had when it was read; it gets the next
+    /// one. Key and reminder stay.
     pub rows: Vec<Row>,
-    /// What is known of sinks now.
+    /// What is known of sinks now; of one of which nothing is known nothing is kept.
     pub sinks: Vec<(String, SinkState)>,
     /// Idempotency key, for the ids of what is new.
     pub request: Option<RequestKey>,
@@ -154,8 +160,13 @@ pub struct Enact {
 pub enum Enacted {
     /// It is done, and durable. The ids of what is new, or those of the first answer to its key.
     Done(Vec<MemoryId>),
-    /// Something has another version by now, or is gone: nothing was written.
+    /// Something has another version by now, is gone, or is there already, and what: nothing was
+    /// written.
     Conflict(String),
-    /// There are too many: nothing was written.
+    /// There would be more than [`REMINDERS_MAX`] reminders, or more than [`DELIVERIES_MAX`] rows
+    /// would wait: nothing was written.
+    ///
+    /// [`REMINDERS_MAX`]: crate::domain::limits::REMINDERS_MAX
+    /// [`DELIVERIES_MAX`]: crate::domain::limits::DELIVERIES_MAX
     TooMany,
 }

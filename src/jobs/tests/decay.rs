@@ -71,6 +71,7 @@ impl Home {
             store: store.clone(),
             ledger: store.clone(),
             sessions: store.clone(),
+            reminders: store.clone(),
             backups: Arc::new(RedbBackups::new(store.clone(), dir.path().join("backups"))),
             transfer: store.clone(),
             candidates: index.clone(),

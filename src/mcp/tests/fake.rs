@@ -208,6 +208,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         store: store.clone(),
         ledger: store.clone(),
         sessions: store.clone(),
+        reminders: store.clone(),
         transfer: store,
         backups: Arc::new(backups),
         candidates,

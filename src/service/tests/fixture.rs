@@ -137,6 +137,7 @@ impl Fixture {
             store: store.clone(),
             ledger: store.clone(),
             sessions: store.clone(),
+            reminders: store.clone(),
             backups: Arc::new(RedbBackups::new(store.clone(), dir.path().join("backups"))),
             transfer: store.clone(),
             candidates: index.clone(),

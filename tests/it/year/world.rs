@@ -113,6 +113,7 @@ impl World {
             summarizer: Some(writer.clone()),
             scorer: None,
             sessions: store.clone(),
+            reminders: store.clone(),
             clock: clock.clone(),
             ids: kept.ids.clone(),
             meter: Arc::new(Uncounted),

@@ -205,6 +205,7 @@ impl World {
             store: store.clone(),
             ledger: store.clone(),
             sessions: store.clone(),
+            reminders: store.clone(),
             candidates,
             backups: Arc::new(RedbBackups::new(store.clone(), "/dev/null/backups".into())),
             transfer: store.clone(),
