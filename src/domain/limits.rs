@@ -135,6 +135,12 @@ pub const RECALL_TOKENS_MAX: usize = 8_000;
 pub const HIT_TOKENS_OVERHEAD: usize = 60;
 /// Characters of its best chunk that a hit shows (the rest by `memory_get`).
 pub const HIT_CHARS_MAX: usize = 600;
+/// Tokens of what an agent is told before it begins, if it names no budget; chosen.
+pub const CONTEXT_TOKENS_DEFAULT: usize = 1_500;
+/// Tokens that an item of it costs beside its text: handle, kind, time (counted on printed answers).
+pub const CONTEXT_TOKENS_OVERHEAD: usize = 45;
+/// Most standing orders, and most other memories, that it is chosen from.
+pub const CONTEXT_ITEMS_MAX: usize = 24;
 /// Characters of a memory that a listing or a preview shows.
 pub const LISTED_CHARS_MAX: usize = 240;
 /// Entries of the change log that a memory which is read with its history shows, the newest.

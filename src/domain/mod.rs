@@ -31,6 +31,7 @@ pub mod when;
 pub mod archive;
 pub mod backup;
 pub mod budget;
+pub mod context;
 pub mod decay;
 pub mod excerpt;
 pub mod measure;

@@ -15,6 +15,7 @@ const LIST_TTL_MS: u64 = 300_000;
 const INSTRUCTIONS: &str = "\
 recalld is your memory across sessions, shared with the user's other agents where the namespace is \
 `user`.
+Begin with memory_context: standing orders, who the user is, what is due, what bears on the task.
 Search (memory_search) before you answer or start on anything that earlier sessions may bear on: the \
 user's preferences and standing orders, people and projects, decisions and their reasons, how things \
 are done here, anything they refer to as known. Ask in plain words; several short searches beat one \

@@ -132,6 +132,8 @@ impl Budget {
 /// How much of a memory is shown beside its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
+    /// By what it is found again, what sort of statement it is and since when.
+    Short,
     /// What tells whether it is the right one.
     Brief,
     /// Everything.
@@ -181,6 +183,10 @@ impl<'a> Shown<'a> {
     fn facts(&self) -> JsonObject {
         let memory = self.memory;
         let mut facts = JsonObject::new();
+        if self.detail == Detail::Short {
+            self.put_the_least(&mut facts);
+            return facts;
+        }
         put(&mut facts, "id", memory.id.to_string());
         put(&mut facts, "handle", memory.id.handle());
         put(&mut facts, "kind", memory.kind.as_str());
@@ -218,6 +224,18 @@ impl<'a> Shown<'a> {
         facts
     }
 
+    fn put_the_least(&self, facts: &mut JsonObject) {
+        let memory = self.memory;
+        put(facts, "handle", memory.id.handle());
+        put(facts, "kind", memory.kind.as_str());
+        put(facts, "namespace", memory.namespace.as_str());
+        put(facts, "when", memory.event_time().strftime("%Y-%m-%dT%H:%MZ").to_string());
+        put(facts, "trust", trust(memory));
+        if self.truncated {
+            put(facts, "truncated", true);
+        }
+    }
+
     fn put_the_rest(&self, facts: &mut JsonObject) {
         let memory = self.memory;
         put(facts, "importance", rounded(memory.importance));
@@ -242,8 +260,10 @@ impl<'a> Shown<'a> {
     fn labels(&self) -> JsonObject {
         let memory = self.memory;
         let mut labels = JsonObject::new();
-        put(&mut labels, "tags", memory.tags.clone());
-        put(&mut labels, "agent", memory.agent.clone());
+        if self.detail != Detail::Short {
+            put(&mut labels, "tags", memory.tags.clone());
+            put(&mut labels, "agent", memory.agent.clone());
+        }
         put(&mut labels, "contradicting", beside(self.contradicts));
         put(&mut labels, "chain", beside(self.chain));
         if self.detail == Detail::Whole {

@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod backup;
 pub mod consolidate;
+pub mod context;
 pub mod contradict;
 pub mod decay;
 pub mod feedback;

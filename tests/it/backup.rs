@@ -54,7 +54,8 @@ fn path_text(path: &Path) -> &str {
 /// A home whose daemon makes no vectors, which takes most of the time elsewhere.
 fn quick() -> Home {
     // The comparison at the start may meet a memory between its commit and its index.
-    Home::with_config("[embed]\nmodel = \"none\"\n").expect_log("indexes repaired")
+    Home::with_config("[embed]\nmodel = \"none\"\n[mcp]\ntoolset = \"full\"\n")
+        .expect_log("indexes repaired")
 }
 
 /// Every memory by id: content and version.

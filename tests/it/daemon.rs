@@ -47,6 +47,11 @@ impl Home {
         Self { dir: tempfile::tempdir().unwrap(), config: String::new(), expected: Vec::new() }
     }
 
+    /// Where agents have every tool.
+    pub fn full() -> Self {
+        Self::with_config("[mcp]\ntoolset = \"full\"\n")
+    }
+
     /// With this configuration file.
     pub fn with_config(config: &str) -> Self {
         let mut home = Self::new();

@@ -32,6 +32,8 @@ pub async fn assert_gone(home: &Home, id: &str, word: &str) {
                     "limit": 200, "status": ["active", "superseded", "invalidated", "archived"],
                 }),
             ),
+            ("memory_context", json!({ "query": word, "max_tokens": 8_000 })),
+            ("memory_context", json!({ "max_tokens": 8_000 })),
             ("memory_get", json!({ "ids": [id], "history": true })),
             ("memory_update", json!({ "id": id, "tags": ["back"] })),
             ("memory_store", json!({ "content": "Its successor", "supersedes": id })),
@@ -57,7 +59,7 @@ pub async fn assert_gone(home: &Home, id: &str, word: &str) {
 
 #[tokio::test]
 async fn the_person_and_nobody_else_brings_back_what_an_agent_forgot() {
-    let home = Home::new();
+    let home = Home::full();
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
     let id = agent.store("The umbrella is vermilion").await;
@@ -74,7 +76,7 @@ async fn the_person_and_nobody_else_brings_back_what_an_agent_forgot() {
 
 #[tokio::test]
 async fn what_an_agent_forgets_is_gone_everywhere_and_stays_gone() {
-    let home = Home::new();
+    let home = Home::full();
     let daemon = home.serve().await;
     let agent = home.agent("a").await;
     let ids = store_all(&agent, &["The umbrella is vermilion", "The kettle is green"]).await;
@@ -113,7 +115,7 @@ async fn what_an_agent_forgets_is_gone_everywhere_and_stays_gone() {
 
 #[tokio::test]
 async fn what_the_person_forgets_is_not_restorable() {
-    let home = Home::new();
+    let home = Home::full();
     let _daemon = home.serve().await;
     let id = home.agent("a").await.store("The umbrella is vermilion").await;
     let receipt = home.owner().await.must("memory_forget", json!({ "ids": [id] })).await;
@@ -125,7 +127,7 @@ async fn what_the_person_forgets_is_not_restorable() {
 
 #[tokio::test]
 async fn the_person_may_cut_short_the_grace_of_what_an_agent_forgot() {
-    let home = Home::new();
+    let home = Home::full();
     let _daemon = home.serve().await;
     let (agent, owner) = (home.agent("a").await, home.owner().await);
     let id = agent.store("The umbrella is vermilion").await;
@@ -140,7 +142,7 @@ async fn the_person_may_cut_short_the_grace_of_what_an_agent_forgot() {
 
 #[tokio::test]
 async fn a_filter_forgets_only_with_the_token_of_exactly_its_set() {
-    let home = Home::new();
+    let home = Home::full();
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
     let count = async || agent.must("memory_list", json!({})).await["n_listed"].clone();
@@ -205,7 +207,7 @@ async fn a_filter_forgets_only_with_the_token_of_exactly_its_set() {
 
 #[tokio::test]
 async fn an_agent_may_name_twenty_ids_and_no_more() {
-    let home = Home::new();
+    let home = Home::full();
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
     let memories: Vec<String> = (0..21).map(|n| format!("Leaflet number {n}")).collect();
@@ -234,7 +236,7 @@ async fn keyed(bridge: &mut Bridge, tool: &str, arguments: Value, key: &str) -> 
 
 #[tokio::test]
 async fn a_replayed_call_brings_nothing_back_and_repeats_its_receipt() {
-    let home = Home::new();
+    let home = Home::full();
     let daemon = home.serve().await;
     let mut bridge = home.bridge("a");
     bridge.initialize().await;
@@ -277,7 +279,7 @@ async fn a_replayed_call_brings_nothing_back_and_repeats_its_receipt() {
 
 #[tokio::test]
 async fn a_replayed_forget_by_filter_repeats_its_receipt() {
-    let home = Home::new();
+    let home = Home::full();
     let _daemon = home.serve().await;
     let mut bridge = home.bridge("a");
     bridge.initialize().await;
@@ -296,7 +298,7 @@ async fn a_replayed_forget_by_filter_repeats_its_receipt() {
 
 #[tokio::test]
 async fn superseded_memories_are_hidden_shown_on_request_and_kept_as_versions() {
-    let home = Home::new();
+    let home = Home::full();
     let daemon = home.serve().await;
     let agent = home.agent("a").await;
     let old = agent.store("The office is in Lindenstrasse").await;
@@ -339,7 +341,7 @@ async fn superseded_memories_are_hidden_shown_on_request_and_kept_as_versions() 
 
 #[tokio::test]
 async fn every_earlier_version_is_shown_on_request_and_gone_with_the_memory() {
-    let home = Home::new();
+    let home = Home::full();
     let daemon = home.serve().await;
     let agent = home.agent("a").await;
     let id = agent.store("The meeting room is upstairs").await;

@@ -142,8 +142,8 @@ fn check_every_request(inspector: &Inspector<'_>) {
     let helped = json!({ "ids": [id], "verdict": "useful" });
     let judged = inspector.call("memory_feedback", &helped);
     assert_eq!(judged["memories"][0]["id"], id, "{judged}");
-    let listed = inspector.call("memory_list", &json!({ "limit": 1 }));
-    assert_eq!(listed["memories"][0]["id"], id, "{listed}");
+    let told = inspector.call("memory_context", &json!({ "query": format!("{era} tea") }));
+    assert_eq!(told["memories"][0]["content"], green.as_str(), "{told}");
     let status = inspector.call("memory_status", &json!({}));
     assert_eq!(status["store"]["n_memories"], 1, "{status}");
 

@@ -91,7 +91,7 @@ fn told(changes: &Value) -> Vec<(String, String, Option<u64>)> {
 
 #[tokio::test]
 async fn what_was_made_of_a_secret_goes_with_it_and_its_life_is_still_told() {
-    let home = Home::with_config("[embed]\nmodel = \"none\"\n");
+    let home = Home::with_config("[embed]\nmodel = \"none\"\n[mcp]\ntoolset = \"full\"\n");
     let [secret, other, summary, profile] = summarised(&home).await;
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;

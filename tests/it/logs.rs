@@ -12,7 +12,8 @@ use crate::daemon::{Home, eventually};
 /// A home whose daemon also writes files into `logs`.
 fn home() -> Home {
     let mut home = Home::new();
-    let config = format!("[log]\ndir = \"{}\"\n", home.path("logs").display());
+    let config =
+        format!("[mcp]\ntoolset = \"full\"\n[log]\ndir = \"{}\"\n", home.path("logs").display());
     home.configure(&config);
     home
 }
@@ -180,6 +181,8 @@ async fn no_line_holds_content_of_a_memory_or_of_a_question() {
         ("memory_get", json!({ "ids": [id], "history": true })),
         ("memory_get", json!({ "ids": [MARKER] })),
         ("memory_list", json!({ "tags": [MARKER] })),
+        ("memory_context", json!({ "query": MARKER, "parts": [MARKER], MARKER: 1 })),
+        ("memory_context", json!({ "query": MARKER })),
         ("memory_update", json!({ "id": id, "content": format!("No {MARKER} any more") })),
         ("memory_update", json!({ "id": id, "kind": MARKER })),
         ("memory_store", json!({ "content": MARKER, "namespace": MARKER })),

@@ -55,7 +55,7 @@ async fn short_questions_find_and_foreign_questions_find_nothing() {
 /// Every id and every handle that one tool gives is taken by every other.
 #[tokio::test]
 async fn any_id_or_handle_of_one_tool_is_taken_by_every_other() {
-    let home = Home::new();
+    let home = Home::full();
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
     let stored = agent.must("memory_store", json!({ "content": "Backups run at three" })).await;
@@ -140,7 +140,7 @@ async fn foreign_and_invented_ids_are_not_found() {
 /// Empty content and unknown kinds are refused with the argument's name, and nothing is stored.
 #[tokio::test]
 async fn bad_input_is_refused_and_stores_nothing() {
-    let home = Home::new();
+    let home = Home::full();
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
     for (arguments, named) in [
@@ -203,7 +203,7 @@ async fn schemas_are_plain_and_small() {
 /// repeats.
 #[tokio::test]
 async fn replies_obey_their_budget_and_cursors_lead_on() {
-    let home = Home::new();
+    let home = Home::full();
     let _daemon = home.serve().await;
     let agent = home.agent("a").await;
     let long = "harbour ".repeat(300);

@@ -78,8 +78,8 @@ async def drive(mode, program, arguments):
         assert "content" in str(changed["changed"]), changed
         judged = await call("memory_feedback", ids=[memory], verdict="useful")
         assert judged["memories"][0]["id"] == memory, judged
-        listed = await call("memory_list", limit=2)
-        assert len(listed["memories"]) == 2 and listed["next_cursor"], listed
+        told = await call("memory_context", query="green tea", max_tokens=500)
+        assert told["memories"][0]["content"].endswith("green tea"), told
         status = await call("memory_status")
         assert status["store"]["n_memories"] >= 3, status
         await call("memory_forget", ids=[memory])

@@ -61,6 +61,8 @@ async fn every_fact_is_in_both_forms() {
         ("memory_store", json!({"memories": ["Bert drinks green tea", "Bert drinks green tea"]})),
         ("memory_search", json!({"query": "tea", "limit": 1, "unknown": 1})),
         ("memory_search", json!({"query": "aubergines"})),
+        ("memory_context", json!({"query": "tea"})),
+        ("memory_context", json!({"query": "aubergines", "parts": "memories"})),
         ("memory_get", json!({"ids": [id, "zzzzzzzz", "../x"]})),
         ("memory_update", json!({"id": id, "tags": ["oolong"], "valid_to": "none"})),
         ("memory_get", json!({"ids": [id], "history": true})),
@@ -137,6 +139,35 @@ async fn whose_word_a_memory_is_is_told() {
         let is_agents = hit["content"].as_str().unwrap().contains("agent");
         assert_eq!(hit["trust"], if is_agents { "agent" } else { "user" }, "{hit}");
     }
+}
+
+#[tokio::test]
+async fn what_an_agent_is_told_first_keeps_to_its_budget_in_both_forms() {
+    let mut client = Daemon::new().legacy("x").await;
+    for kind in ["instruction", "preference", "fact"] {
+        let text = |n| json!({"content": format!("tea {kind} {n} {}", "\"leaf\" 茶 ".repeat(20))});
+        let memories: Vec<Value> = (0..30).map(text).map(|one| json!(one.to_string())).collect();
+        client.ok("memory_store", json!({"memories": memories, "kind": kind})).await;
+    }
+    for query in [None, Some("tea")] {
+        let mut last = 0;
+        for n_tokens in [50, 150, 400, 1_500, 4_000, 8_000] {
+            let arguments = json!({"max_tokens": n_tokens, "query": query});
+            let result = client.call("memory_context", arguments).await;
+            check_forms(&result);
+            for form in [text(&result), result["structuredContent"].to_string()] {
+                let spent = tokens_estimate(&form);
+                assert!(spent <= n_tokens, "{spent} of {n_tokens}: {form}");
+            }
+            let told = result["structuredContent"]["n_told"].as_u64().unwrap();
+            assert!(told >= last, "more tokens tell no less: {told} after {last}");
+            last = told;
+        }
+        assert!(last > 20, "{last}");
+    }
+    let told = client.ok("memory_context", json!({"query": "tea"})).await;
+    let n = |part: &str| told[part].as_array().unwrap().len();
+    assert!(n("orders") > 2 && n("memories") > 2, "each part has its share: {told}");
 }
 
 /// Reads all pages; checks each; returns the ids in order.

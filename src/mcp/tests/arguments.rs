@@ -16,6 +16,7 @@ fn forms(name: &str, kind: &str) -> Vec<Value> {
             let word = match name {
                 "kinds" => "fact",
                 "status" => "active",
+                "parts" => "profile",
                 "namespace" => "user",
                 _ => "tea",
             };
@@ -141,6 +142,7 @@ async fn wrong_values_are_errors_that_name_the_argument_and_store_nothing() {
             "`zone`: expected the name of a time zone",
         ),
         ("memory_search", "after", json!([1, 2]), "`after`: expected"),
+        ("memory_context", "parts", json!(["all"]), "`parts`: expected one of orders, reminders"),
         ("memory_list", "order", json!("random"), "`order`: expected newest or oldest"),
         ("memory_list", "kinds", json!(["fact", "opinion"]), "`kinds`: expected one of"),
         ("memory_list", "status", json!("lost"), "`status`: expected one of active"),

@@ -19,8 +19,8 @@ fn words() -> Vec<&'static str> {
 pub(super) fn definition() -> Tool {
     let properties = vec![
         schema::list("ids", "ids or handles"),
-        schema::choice("verdict", &words(), "wrong: not true, no longer found by default"),
-        schema::text("correction", "with wrong and one id: what is true instead"),
+        schema::choice("verdict", &words(), ""),
+        schema::text("correction", "what is true instead"),
     ];
     let description =
         "Say whether memories you were given helped: that decides how well they last.";

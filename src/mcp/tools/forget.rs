@@ -19,24 +19,24 @@ pub(super) const NAME: &str = "memory_forget";
 pub(super) fn definition() -> Tool {
     let properties = vec![
         schema::list("ids", "ids or handles, at most 20"),
-        scope::namespace_property(),
+        schema::list("namespace", ""),
         schema::text("query", "exact words in the text"),
         schema::list("tags", ""),
         schema::list("kinds", ""),
-        scope::after_property(),
+        schema::text("after", ""),
         scope::before_property(),
-        schema::text("session", "all of a session, its working memory too"),
-        schema::flag("dry_run", "only show what would be forgotten"),
-        schema::text("confirm", "token of the preview: forgets exactly that set"),
+        schema::text("session", "all of it"),
+        schema::flag("dry_run", "only show"),
+        schema::text("confirm", "token of the preview"),
     ];
     schema::tool(
         NAME,
-        "Forget memories for good when the user asks for it. By `ids` at once; by a filter the \
-         first call is a preview with a token, the second, with `confirm`, forgets. What is merely \
-         outdated is better superseded.",
+        "Forget memories for good when the user asks. By `ids` at once; by a filter the first call \
+         is a preview with a token, the second, with `confirm`, forgets. Supersede what is merely \
+         outdated.",
         properties,
         Conduct::Changes,
-        true,
+        false,
     )
 }
 

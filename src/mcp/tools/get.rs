@@ -17,7 +17,7 @@ pub(super) fn definition() -> Tool {
     let properties = vec![
         schema::list("ids", "ids or handles"),
         schema::flag("history", "earlier versions and changes too"),
-        schema::integer("offset", "characters of the text to skip (next_offset of a cut answer)"),
+        schema::integer("offset", "next_offset of a cut answer"),
     ];
     schema::tool(
         NAME,

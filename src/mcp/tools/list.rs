@@ -13,15 +13,15 @@ pub(super) const NAME: &str = "memory_list";
 
 pub(super) fn definition() -> Tool {
     let properties = vec![
-        scope::namespace_property(),
+        schema::list("namespace", ""),
         schema::list("kinds", ""),
         schema::list("tags", ""),
         scope::status_property(),
-        scope::after_property(),
+        schema::text("after", ""),
         scope::before_property(),
-        schema::choice("order", &["newest", "oldest"], "(newest)"),
+        schema::choice("order", &["newest", "oldest"], ""),
         schema::integer("limit", "1 to 200 (20)"),
-        schema::text("cursor", "next_cursor of the page before"),
+        schema::text("cursor", ""),
     ];
     schema::tool(
         NAME,

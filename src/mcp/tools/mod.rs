@@ -1,6 +1,7 @@
 //! The tools, one a file: a definition by hand and a function from arguments to a reply.
 
 mod backup;
+mod context;
 mod export;
 mod feedback;
 mod forget;
@@ -57,13 +58,14 @@ pub(super) fn listed(toolset: Toolset) -> &'static [Tool] {
         vec![
             search::definition(),
             store::definition(),
+            context::definition(),
             get::definition(),
             update::definition(),
             forget::definition(),
             feedback::definition(),
-            list::definition(),
             status::definition(),
             // From here on in the full set alone.
+            list::definition(),
             summarize::definition(),
             session::append_definition(),
             session::get::definition(),
@@ -73,7 +75,7 @@ pub(super) fn listed(toolset: Toolset) -> &'static [Tool] {
             restore::definition(),
         ]
     });
-    let n_small = TOOLS.iter().position(|tool| tool.name == summarize::NAME);
+    let n_small = TOOLS.iter().position(|tool| tool.name == list::NAME);
     match toolset {
         Toolset::Small => TOOLS.get(..n_small.unwrap_or_default()).unwrap_or_default(),
         Toolset::Full => &TOOLS,
@@ -126,6 +128,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
     Some(match name {
         search::NAME => search::run(call, arguments).await,
         store::NAME => store::run(call, arguments).await,
+        context::NAME => context::run(call, arguments).await,
         get::NAME => get::run(call, arguments).await,
         update::NAME => update::run(call, arguments).await,
         forget::NAME => forget::run(call, arguments).await,
@@ -155,6 +158,7 @@ pub(super) fn is_reading(name: &str) -> bool {
     matches!(
         name,
         search::NAME
+            | context::NAME
             | get::NAME
             | history::NAME
             | list::NAME

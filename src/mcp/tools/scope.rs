@@ -10,7 +10,7 @@ use crate::domain::memory::{Kind, Layer, Status};
 use crate::service::scope::Scope;
 
 pub(super) fn namespace_property() -> Property {
-    schema::list("namespace", "namespaces or patterns (shared/*); all you may read if left out")
+    schema::list("namespace", "like user or shared/* (all you may read)")
 }
 
 pub(super) fn kinds_property() -> Property {
@@ -22,11 +22,11 @@ pub(super) fn status_property() -> Property {
 }
 
 pub(super) fn after_property() -> Property {
-    schema::text("after", "happened at or after: ISO 8601 time or date")
+    schema::text("after", "ISO 8601 time or date")
 }
 
 pub(super) fn before_property() -> Property {
-    schema::text("before", "happened before")
+    schema::text("before", "")
 }
 
 /// Every name under which [`read`] takes a list.

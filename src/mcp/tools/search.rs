@@ -15,23 +15,21 @@ pub(super) const NAME: &str = "memory_search";
 
 pub(super) fn definition() -> Tool {
     let properties = vec![
-        schema::text("query", "a question or some words, in any language"),
+        schema::text("query", "a question or some words"),
         scope::namespace_property(),
-        schema::integer("limit", "most results, 1 to 100 (8)"),
-        schema::integer("max_tokens", "budget of the answer, 50 to 8000"),
-        schema::text("cursor", "next_cursor of the page before, same arguments"),
+        schema::integer("limit", "1 to 100 (8)"),
+        schema::integer("max_tokens", "50 to 8000"),
+        schema::text("cursor", "next_cursor of the last page"),
         scope::kinds_property(),
-        schema::choice("layer", &["episodic", "semantic"], ""),
         schema::list("tags", ""),
-        schema::choice("tag_match", &["any", "all"], "(any)"),
-        schema::text("metadata", "JSON object; keys and values must be equal"),
+        schema::choice("tag_match", &["any", "all"], ""),
+        schema::text("metadata", "JSON object to match"),
         schema::text("session", ""),
         schema::text("agent", "who stored it"),
-        scope::status_property(),
         scope::after_property(),
         scope::before_property(),
-        schema::text("as_of", "what was true then: time, or date (its end)"),
-        schema::text("zone", "time zone of dates, like Europe/Berlin"),
+        schema::text("as_of", "what was true then"),
+        schema::text("zone", "like Europe/Berlin"),
         schema::number("min_importance", "0 to 1"),
         schema::flag("include_archived", ""),
         schema::flag("include_superseded", ""),
@@ -39,9 +37,8 @@ pub(super) fn definition() -> Tool {
     schema::tool(
         NAME,
         "Search the memory that outlives this conversation: facts, preferences, instructions, \
-         events, how things are done. Call it before you answer or start on anything that may \
-         depend on earlier sessions. Nothing that answers: an empty result. Shows excerpts; \
-         memory_get has the whole text.",
+         events, how things are done. Call it before you answer or start on what may depend on \
+         earlier sessions. Shows excerpts; memory_get has the whole text.",
         properties,
         Conduct::Reads,
         true,

@@ -24,7 +24,7 @@ pub(super) const NAME: &str = "memory_status";
 pub(super) fn definition() -> Tool {
     schema::tool(
         NAME,
-        "Whether the memory works: parts that are degraded and why, counts, queues, the model.",
+        "Whether the memory works: what is degraded and why, counts, queues.",
         Vec::new(),
         Conduct::Reads,
         false,

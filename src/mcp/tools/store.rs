@@ -19,37 +19,23 @@ const CONTENT: &[&str] = &["content", "text"];
 
 pub(super) fn definition() -> Tool {
     let properties = vec![
-        schema::text(
-            "content",
-            "one statement that makes sense on its own: names, no \"he\" or \"it\"",
-        ),
-        schema::list(
-            "memories",
-            "instead of content: several at once, each a text or a JSON object of these fields",
-        ),
-        schema::text(
-            "namespace",
-            "user (shared by all agents, if left out), agent/<you>, shared/...",
-        ),
-        schema::choice(
-            "kind",
-            &stated_kind_words(),
-            "instruction: a standing order of the user (fact)",
-        ),
+        schema::text("content", "one statement that makes sense on its own"),
+        schema::list("memories", "or several: texts, or JSON objects of these fields"),
+        schema::text("namespace", "user (if left out; all agents), agent/<you>, shared/..."),
+        schema::choice("kind", &stated_kind_words(), "instruction: a standing order"),
         schema::list("tags", ""),
         schema::number("importance", "0 to 1"),
-        schema::text("occurred_at", "when it happened: ISO 8601 time or date"),
+        schema::text("occurred_at", "ISO 8601 time or date"),
         schema::text("session", ""),
-        schema::text("supersedes", "id of the memory that this one replaces"),
+        schema::text("supersedes", "id of what it replaces"),
         schema::text("metadata", "JSON object"),
         schema::flag("pinned", "never fades"),
     ];
     schema::tool(
         NAME,
-        "Remember something for later sessions: what the user states about themselves, their \
-         preferences and standing orders, decisions, events, how a thing is done. Store at once \
-         when it comes up. Not for what the repository or this conversation already holds, and \
-         never for passwords or keys (they are blacked out). The same text twice is kept once.",
+        "Remember for later sessions, as soon as it comes up: what the user says of themselves, \
+         preferences, standing orders, decisions, events, how a thing is done. Not what the \
+         repository holds; no passwords or keys (they are blacked out).",
         properties,
         Conduct::Adds,
         true,

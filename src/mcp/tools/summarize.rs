@@ -14,12 +14,12 @@ pub(super) const NAME: &str = "memory_summarize";
 
 pub(super) fn definition() -> Tool {
     let properties = vec![
-        scope::namespace_property(),
+        schema::list("namespace", ""),
         schema::list("kinds", ""),
         schema::list("tags", ""),
-        scope::after_property(),
+        schema::text("after", ""),
         scope::before_property(),
-        schema::integer("limit", "newest memories read, 1 to 24 (24)"),
+        schema::integer("limit", "newest, 1 to 24 (24)"),
         schema::flag("store", "keep it as a memory"),
     ];
     schema::tool(

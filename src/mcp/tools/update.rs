@@ -17,20 +17,20 @@ pub(super) const NAME: &str = "memory_update";
 pub(super) fn definition() -> Tool {
     let properties = vec![
         schema::text("id", "id or handle"),
-        schema::text("content", "the whole new text"),
+        schema::text("content", "the whole text"),
         schema::text("kind", ""),
-        schema::list("tags", "all of them; an empty list takes them away"),
+        schema::list("tags", "all of them"),
         schema::number("importance", "0 to 1"),
         schema::flag("pinned", ""),
         schema::text("occurred_at", "ISO 8601, or none"),
-        schema::text("metadata", "JSON object; replaces the old one"),
+        schema::text("metadata", "JSON object"),
         schema::text("valid_to", "when it stopped being true, or none"),
-        schema::choice("status", &["active"], "makes a superseded memory current again"),
+        schema::choice("status", &["active"], "current again"),
     ];
     schema::tool(
         NAME,
-        "Correct a memory; fields left out stay. If the world changed rather than the wording, \
-         store a new memory with `supersedes`.",
+        "Correct a memory; fields left out stay. If the world changed, store a new one with \
+         `supersedes`.",
         properties,
         Conduct::Changes,
         true,

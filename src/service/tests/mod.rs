@@ -8,6 +8,7 @@ mod access;
 mod archiving;
 mod backups;
 mod consolidating;
+mod context;
 mod contradicting;
 mod extracting;
 mod forgetting;

@@ -18,9 +18,9 @@ pub(in crate::mcp::tools) fn definition() -> Tool {
         NAME,
         "The working memory of a session: its last turns, and a summary of those before.",
         vec![
-            schema::text("session", "its name (that of this connection)"),
+            schema::text("session", "(that of this connection)"),
             schema::text("namespace", ""),
-            schema::integer("limit", "last turns shown, 1 to 200 (20)"),
+            schema::integer("limit", "last turns, 1 to 200 (20)"),
         ],
         Conduct::Reads,
         false,

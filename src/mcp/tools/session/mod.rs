@@ -24,12 +24,12 @@ const CONTENT: &[&str] = &["content", "text"];
 
 pub(super) fn append_definition() -> Tool {
     let properties = vec![
-        schema::text("session", "its name (that of this connection)"),
+        schema::text("session", "(that of this connection)"),
         schema::text("namespace", ""),
-        schema::choice("role", &["user", "assistant"], "who speaks (user)"),
-        schema::text("content", "what is said"),
-        schema::list("turns", "or several: JSON objects with role, content, at"),
-        schema::text("at", "when, ISO 8601 (now)"),
+        schema::choice("role", &["user", "assistant"], "(user)"),
+        schema::text("content", ""),
+        schema::list("turns", "JSON objects with role, content, at"),
+        schema::text("at", "ISO 8601 (now)"),
         schema::flag("end", "the session is over"),
     ];
     schema::tool(
@@ -45,8 +45,7 @@ pub(super) fn append_definition() -> Tool {
 pub(super) fn ingest_definition() -> Tool {
     schema::tool(
         INGEST,
-        "As session_append, for turns of which memories are to be made soon, though the session goes \
-         on.",
+        "As session_append, for turns that are to become memories soon, though the session goes on.",
         vec![
             schema::text("session", ""),
             schema::text("namespace", ""),
