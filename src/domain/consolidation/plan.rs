@@ -114,7 +114,15 @@ impl<'a> Part<'a> {
 
     fn run(mut self, maker: Maker<'_>, plan: &mut Plan) {
         while self.join() {}
-        while self.form() | self.join() | self.merge() {}
+        let mut has_joined = false;
+        loop {
+            let has_formed = self.form();
+            // What fits no draft fits none that two of them make together either.
+            has_joined = (has_formed || has_joined) && self.join();
+            if !(self.merge() || has_formed || has_joined) {
+                break;
+            }
+        }
         plan.noise.extend(self.loose.iter().map(|item| item.id));
         self.drafts.sort_by_key(|draft| draft.items.first().map(|item| by_time(item)));
         for draft in &self.drafts {
