@@ -7,7 +7,7 @@ use recalld::cli::{self, Arguments, Fault};
 
 fn main() -> ExitCode {
     match Arguments::try_parse() {
-        Ok(arguments) => recalld::app::run(&arguments),
+        Ok(arguments) => cli::ending(recalld::app::run(&arguments), arguments.json),
         Err(error) if error.use_stderr() && cli::wants_json(std::env::args_os()) => {
             cli::fail(Fault::Usage, &error.render(), true)
         }

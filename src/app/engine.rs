@@ -12,6 +12,7 @@ use super::{embedder, told};
 use crate::clock::{RandomIds, SystemClock};
 use crate::config::Config;
 use crate::domain::embedding::SpaceId;
+use crate::domain::sink::{SinkKind, SinkSettings};
 use crate::embed::Queue;
 use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
@@ -22,7 +23,9 @@ use crate::ports::{
 use crate::service::backup::BackupPolicy;
 use crate::service::contradict::ContradictionSettings;
 use crate::service::meaning::OpenSpaceError;
+use crate::service::remind::{HOOK, Outlet};
 use crate::service::{Ports, Service, Settings};
+use crate::sinks;
 use crate::store::{OpenError, RedbBackups, RedbStore, StoreSettings, newest_backup};
 
 /// Directory of the derived indexes inside the data directory; may be deleted at any time.
@@ -100,6 +103,7 @@ impl Engine {
             },
             service_settings(config),
         );
+        service.use_sinks(outlets(config, &clock));
         Ok(Self { service: Arc::new(service), clock, store, index, embedder })
     }
 
@@ -214,6 +218,24 @@ fn open_index(state_dir: &Path, config: &Config, clock: Arc<dyn Clock>) -> Arc<E
     EmbeddedIndex::open(&state_dir.join(INDEX_DIR), settings, clock)
 }
 
+/// The sinks, as configured. None is asked anything yet.
+pub(super) fn outlets(config: &Config, clock: &Arc<dyn Clock>) -> Vec<Outlet> {
+    let mut all = config.sinks.clone();
+    if !config.reminders.on_due.is_empty() {
+        let mut hook = SinkSettings::new(HOOK, SinkKind::Exec);
+        hook.command.clone_from(&config.reminders.on_due);
+        all.push(hook);
+    }
+    all.into_iter()
+        .map(|settings| Outlet {
+            quiet: settings.quiet,
+            zone: settings.zone.clone(),
+            timeout: settings.timeout,
+            sink: sinks::open(settings, Arc::clone(clock)),
+        })
+        .collect()
+}
+
 /// Policies and waits of the use cases, as configured.
 pub(super) fn service_settings(config: &Config) -> Settings {
     Settings {
@@ -235,6 +257,7 @@ pub(super) fn service_settings(config: &Config) -> Settings {
         sessions: config.sessions.clone(),
         summary_chars: config.llm.summary_chars * 2 / 3..=config.llm.summary_chars,
         backup: BackupPolicy { every: config.backup.every, keep: config.backup.keep },
+        reminders: config.reminders.clone(),
         zone: jiff::tz::TimeZone::system(),
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use super::engine::service_settings;
+use super::engine::{outlets, service_settings};
 use super::jobs;
 use super::log_settings;
 use super::notify::Notifier;
@@ -44,6 +44,8 @@ const LIVE: &[&str] = &[
     "backup.every_hours",
     "backup.keep",
     "jobs.",
+    "sinks",
+    "reminders.",
     "server.allow_uids",
     "server.connections_per_uid",
     "server.calls_in_flight",
@@ -138,6 +140,11 @@ impl Reloader {
             .map_err(|error| not_read(&error.to_string()))??;
         self.reach.log.apply(&log_settings(&config)).map_err(|error| vec![error.to_string()])?;
         self.reach.service.reconfigure(service_settings(&config));
+        self.reach.service.use_sinks(outlets(&config, &self.clock));
+        // The loop of the reminders looks at what is due in any case.
+        if let Err(error) = self.reach.service.see_to_reminders(self.clock.now()).await {
+            tracing::warn!(%error, "reminders wait for the store");
+        }
         self.reach.scheduler.reconfigure(jobs::settings(&config));
         self.reach.mcp.send_replace(mcp_settings(&config));
         self.reach.config.send_replace(Arc::new(config.clone()));
@@ -230,6 +237,8 @@ fn in_force(old: &Config, new: &Config) -> Config {
     config.consolidate.grouping = new.consolidate.grouping;
     config.sessions = new.sessions.clone();
     config.jobs = new.jobs.clone();
+    config.sinks.clone_from(&new.sinks);
+    config.reminders = new.reminders.clone();
     config.server.allow_uids.clone_from(&new.server.allow_uids);
     config.server.connections_per_uid = new.server.connections_per_uid;
     config.server.calls_in_flight = new.server.calls_in_flight;

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use futures::FutureExt as _;
 use listenfd::ListenFd;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -26,7 +27,7 @@ use crate::cli::{self, Fault};
 use crate::config::{Config, Loaded, Sources};
 use crate::domain::identity::{Access, AgentName};
 use crate::domain::job::Trigger;
-use crate::jobs::Scheduler;
+use crate::jobs::{Reminding, Scheduler};
 use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket, Toolset};
 use crate::ports::Meter;
 use crate::telemetry::{Counters, Log};
@@ -138,7 +139,8 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     let Some(engine) = open(&start, Arc::clone(&meter), &mut signals).await? else {
         return Ok(ExitCode::SUCCESS);
     };
-    let Running { daemon, serving, stop, tasks } = bring_up(start, engine, meter).await?;
+    let Running { daemon, serving, reminding, stop, tasks } =
+        bring_up(start, engine, meter).await?;
     let ended = daemon.live(&mut signals).await;
     daemon.notifier.stopping();
     stop.cancel();
@@ -146,7 +148,7 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
     if let End::AtOnce = ended {
         return Ok(ExitCode::FAILURE);
     }
-    let closing = shut_down(&daemon.engine, serving, &tasks);
+    let closing = shut_down(&daemon.engine, serving, reminding, &tasks);
     tokio::select! {
         () = daemon.notifier.extending(closing) => {}
         again = signals.stop() => {
@@ -163,7 +165,8 @@ async fn run(start: Start, mut signals: Signals) -> anyhow::Result<ExitCode> {
 /// A daemon that is ready, and what ends it.
 struct Running {
     daemon: Daemon,
-    serving: tokio::task::JoinHandle<()>,
+    serving: JoinHandle<()>,
+    reminding: JoinHandle<()>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -222,8 +225,9 @@ async fn bring_up(
         "ready"
     );
     notifier.ready();
+    let reminding = remind(&engine, watchdog.pulse("reminders"), &stop);
     let daemon = Daemon { engine, server, process, notifier, signalled, state_dir };
-    Ok(Running { daemon, serving, stop, tasks })
+    Ok(Running { daemon, serving, reminding, stop, tasks })
 }
 
 /// Opens the store; `None` if a signal to stop came first. Nothing is acknowledged yet, so there is
@@ -305,6 +309,22 @@ fn run_jobs(scheduler: &Scheduler, pulse: Arc<Pulse>, tasks: &TaskTracker) {
         };
         scheduler.live(asked).await;
     });
+}
+
+/// The loop of the reminders, from now on, under the watchdog's eye.
+fn remind(engine: &Engine, pulse: Arc<Pulse>, stop: &CancellationToken) -> JoinHandle<()> {
+    let reminding = Reminding {
+        service: Arc::clone(&engine.service),
+        clock: Arc::clone(&engine.clock),
+        stop: stop.clone(),
+    };
+    tokio::spawn(async move {
+        let asked = || {
+            let pulse = Arc::clone(&pulse);
+            async move { pulse.answer().await }.boxed()
+        };
+        reminding.live(asked).await;
+    })
 }
 
 /// Why the daemon stops.
@@ -415,11 +435,17 @@ impl Daemon {
 
 async fn shut_down(
     engine: &Arc<Engine>,
-    serving: tokio::task::JoinHandle<()>,
+    serving: JoinHandle<()>,
+    reminding: JoinHandle<()>,
     tasks: &TaskTracker,
 ) {
-    if tokio::time::timeout(DRAIN, serving).await.is_err() {
+    // The loop of the reminders sees to it that it ends in time.
+    let (served, reminded) = tokio::join!(tokio::time::timeout(DRAIN, serving), reminding);
+    if served.is_err() {
         tracing::warn!("calls were still in flight");
+    }
+    if reminded.is_err() {
+        tracing::error!("the loop of the reminders did not end in order");
     }
     if tokio::time::timeout(TASKS_DRAIN, tasks.wait()).await.is_err() {
         tracing::warn!("background tasks were still running");

@@ -5,24 +5,27 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+/// What the options of every command stand under in its help.
+const GLOBAL: &str = "Global options";
+
 /// The memory of the AI agents on this workstation.
 #[derive(Debug, Parser)]
 #[command(name = "recalld", version, about, max_term_width = 100)]
 pub struct Arguments {
     /// Configuration file [default: `$XDG_CONFIG_HOME/recalld/config.toml`]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Socket of the daemon [default: `$XDG_RUNTIME_DIR/recalld/recalld.sock`]
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// Data directory [default: `$XDG_STATE_HOME/recalld`]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// Longest wait for the daemon, 0.1 to 86400 [default: 60; 21600 for backups, exports, imports]
-    #[arg(long, global = true, env = "RECALLD_TIMEOUT", value_name = "SECONDS", value_parser = timeout)]
+    #[arg(long, global = true, help_heading = GLOBAL, env = "RECALLD_TIMEOUT", value_name = "SECONDS", value_parser = timeout)]
     pub timeout: Option<Duration>,
     /// Print JSON instead of tables
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
     /// What to do
     #[command(subcommand)]
@@ -407,4 +410,24 @@ pub struct ImportArguments {
     /// commas [default: what is known of it, else what its tokenizer shows]
     #[arg(long, value_name = "SCRIPTS")]
     pub languages: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_help_of_a_command_shows_its_own_options_first() {
+        let mut command = Arguments::command();
+        command.build();
+        for name in ["recall", "serve", "jobs", "status"] {
+            let help = command.find_subcommand_mut(name).unwrap().render_help().to_string();
+            let (own, global) = help.split_once("\nGlobal options:\n").unwrap();
+            for option in ["--config", "--socket", "--state-dir", "--timeout", "--json"] {
+                assert!(!own.contains(option) && global.contains(option), "{name}: {help}");
+            }
+        }
+    }
 }

@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 pub use arguments::{Arguments, Command, ImportArguments, ModelCommand};
 pub use failure::{Fault, Usage, fail, remark, wants_json};
-pub use output::{say, table};
+pub use output::{ending, say, table};
 pub use session::Door;
 
 use session::CliError;

@@ -10,6 +10,7 @@ use super::arguments::{
     UpdateArguments,
 };
 use super::session::CliError;
+use crate::domain::limits::LINE_BYTES_MAX;
 
 /// Arguments of a tool call.
 pub(super) type ToolArguments = Map<String, Value>;
@@ -19,12 +20,23 @@ pub(super) fn none() -> ToolArguments {
     Map::new()
 }
 
+/// The text on standard input, as far as a request can carry it.
+fn from_standard_input() -> Result<String, CliError> {
+    let mut bytes = Vec::new();
+    let wrong = |reason: String| CliError::Data(format!("standard input: {reason}"));
+    let read = std::io::stdin().lock().take(LINE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| wrong(error.to_string()))?;
+    if bytes.len() > LINE_BYTES_MAX {
+        return Err(wrong(format!("it is longer than {LINE_BYTES_MAX} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))
+}
+
 /// `remember`; reads standard input for `-`.
 pub(super) fn remember(what: &RememberArguments) -> Result<ToolArguments, CliError> {
     let content = match what.text.as_slice() {
         [dash] if dash == "-" => {
-            let mut text = String::new();
-            std::io::stdin().lock().read_to_string(&mut text)?;
+            let mut text = from_standard_input()?;
             // The line feed that ends what `echo` writes is no part of it.
             text.truncate(text.trim_end_matches(['\r', '\n']).len());
             text

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::output::table;
+use super::output::page;
 use super::session::{self, CliError, Connection, Door};
 use super::show::{items, text};
 use super::words::{age, bytes, time};
@@ -32,6 +32,8 @@ const TOLD_ELSEWHERE: &[&str] = &[
     "warnings",
     "notes",
 ];
+/// Fields that say what another one beside them says: all the next runs, of which one is the next.
+const TOLD_BY_ANOTHER: &[&str] = &["next_runs"];
 /// Characters of a progress bar.
 const BAR_CHARS: u64 = 30;
 /// Clears a terminal and goes to its first line.
@@ -44,14 +46,14 @@ pub(super) fn render(status: &Value) -> String {
     if let Some(started) = time(&status["started_at"]) {
         out.push_str(&format!(", running for {}", age(started, now)));
     }
-    let mut parts = table(&["part", "state", "because"]);
+    let mut parts = page(&["part", "state", "because"]);
     for part in items(status, "parts") {
         parts.add_row([text(&part["name"]), state(part, now), text(&part["because"])]);
     }
-    let mut facts = table(&["fact", "value"]);
+    let mut facts = page(&["fact", "value"]);
     for (name, value) in status.as_object().into_iter().flatten() {
-        if !TOLD_ELSEWHERE.contains(&name.as_str()) {
-            facts.add_row([name.clone(), fact(name, value)]);
+        if !TOLD_ELSEWHERE.contains(&name.as_str()) && says_something(value) {
+            facts.add_row([label(name), fact(name, value)]);
         }
     }
     out.push_str(&format!("\n{parts}\n"));
@@ -103,30 +105,49 @@ fn state(part: &Value, now: Timestamp) -> String {
     }
 }
 
-/// A fact in words: sizes in their unit, objects as a list of their fields.
+/// The name of a fact without what only programs need.
+fn label(name: &str) -> String {
+    name.trim_end_matches("_bytes").trim_start_matches("n_").replace('_', " ")
+}
+
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(values) => !values.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => true,
+    }
+}
+
+/// A fact in words: sizes in their unit, times to the second, objects as a list of their fields,
+/// several of them each on a line.
 fn fact(name: &str, value: &Value) -> String {
     match value {
+        Value::String(_) if name.ends_with("_at") => time(value)
+            .map_or_else(|| text(value), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()),
         Value::Number(_) if name.ends_with("_bytes") => {
             value.as_u64().map_or_else(|| value.to_string(), bytes)
         }
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         Value::Object(fields) => {
+            let shows = |(name, value): &(&String, &Value)| {
+                !TOLD_BY_ANOTHER.contains(&name.as_str()) && says_something(value)
+            };
             let mut shown: Vec<String> = fields
                 .iter()
-                .take(FIELDS_SHOWN)
-                .map(|(name, value)| {
-                    let label = name.trim_end_matches("_bytes").trim_start_matches("n_");
-                    format!("{label} {}", fact(name, value))
-                })
+                .filter(shows)
+                .map(|(name, value)| format!("{} {}", label(name), fact(name, value)))
                 .collect();
-            if let Some(n @ 1..) = fields.len().checked_sub(FIELDS_SHOWN) {
+            if let Some(n @ 1..) = shown.len().checked_sub(FIELDS_SHOWN) {
+                shown.truncate(FIELDS_SHOWN);
                 shown.push(format!("{n} more"));
             }
             shown.join(", ")
         }
         Value::Array(values) => {
-            values.iter().map(|value| fact(name, value)).collect::<Vec<_>>().join("; ")
+            let between = if values.iter().any(Value::is_object) { "\n" } else { "; " };
+            values.iter().map(|value| fact(name, value)).collect::<Vec<_>>().join(between)
         }
         Value::Null | Value::Number(_) | Value::String(_) => text(value),
     }
@@ -246,6 +267,11 @@ mod tests {
             ],
             "store": { "n_memories": 12, "file_bytes": 2048, "namespaces": { "user": 12 } },
             "n_pending_vectors": 3,
+            "backup": { "next_at": "2026-01-02T03:04:05.678901Z", "last": null, "place": "/b" },
+            "jobs": [
+                { "job": "decay", "next_at": "2026-01-02T03:30:00Z", "next_runs": ["x", "y"] },
+                { "job": "purge", "last_error": "", "next_runs": [] },
+            ],
             "counters": { "recalls": 5, "stores": 0 },
             "notes": ["English only"],
         })
@@ -262,9 +288,25 @@ mod tests {
             "memories 12, file 2.0 KiB, namespaces user 12",
             "since the start: recalls 5\n",
             "notes: English only",
+            " pending vectors   3 ",
+            " next at 2026-01-02 03:04:05Z, place /b ",
+            " job decay, next at 2026-01-02 03:30:00Z ",
+            " job purge ",
         ] {
             assert!(text.contains(said), "{said}: {text}");
         }
+    }
+
+    #[test]
+    fn a_status_is_no_wider_than_a_page() {
+        let mut status = status();
+        let because =
+            "a reason that is longer than what fits beside the name of the part ".repeat(4);
+        status["parts"][1]["because"] = json!(because);
+        status["store"]["location"] = json!(format!("/{}", "a-long-name/".repeat(20)));
+        let text = render(&status);
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 80, "{widest}: {text}");
     }
 
     #[test]

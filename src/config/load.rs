@@ -242,6 +242,14 @@ fn resolve(
         ));
         return None;
     };
+    if let Some(kernel) = paths::of_the_kernel(&state_dir.path) {
+        problems.push(Problem::value(
+            state_dir.place.clone(),
+            "store.dir",
+            "a data directory on a disk",
+            format!("{}, below {kernel}, where nothing can be kept", state_dir.path.display()),
+        ));
+    }
     let socket_candidates = paths::socket_candidates(
         socket.as_deref(),
         environment,

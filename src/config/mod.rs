@@ -10,6 +10,7 @@ mod problem;
 mod example;
 mod layer;
 mod reader;
+mod reminders;
 
 mod access;
 mod consolidate;

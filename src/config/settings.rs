@@ -14,6 +14,7 @@ use super::jobs::{self, JobsConfig};
 use super::llm::{self, LlmConfig};
 use super::problem::Problem;
 use super::reader::Reader;
+use super::reminders;
 use super::retention;
 use super::session;
 use super::sinks;
@@ -26,6 +27,7 @@ use crate::domain::limits::SEARCH_LIMIT_MAX;
 use crate::domain::memory::Kind;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::reminder::ReminderSettings;
 use crate::domain::retention::RetentionRule;
 use crate::domain::session::SessionPolicy;
 use crate::domain::sink::SinkSettings;
@@ -64,6 +66,8 @@ pub struct Config {
     pub jobs: JobsConfig,
     /// `[sinks.NAME]`, by name.
     pub sinks: Vec<SinkSettings>,
+    /// `[reminders]`
+    pub reminders: ReminderSettings,
     /// `[mcp]`
     pub mcp: McpConfig,
     /// `[server]`
@@ -230,6 +234,7 @@ impl Config {
 
     /// Reads every key. The result is of use only if the reader then has no problems.
     pub(super) fn read(reader: &mut Reader<'_, '_>, warnings: &mut Vec<String>) -> Self {
+        let sinks = sinks::read(reader);
         Self {
             store: StoreConfig {
                 dir: reader.path("store.dir"),
@@ -267,7 +272,8 @@ impl Config {
                 keep: reader.count("backup.keep", &(1..=1_000)),
             },
             jobs: jobs::read(reader),
-            sinks: sinks::read(reader),
+            reminders: reminders::read(reader, &sinks),
+            sinks,
             mcp: McpConfig {
                 has_all_tools: reader.one_of("mcp.toolset", &[("small", false), ("full", true)]),
             },

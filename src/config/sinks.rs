@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use jiff::civil::Weekday;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -14,11 +15,24 @@ use super::paths::Environment;
 use super::problem::Problem;
 use super::reader::{Reader, found, integer, signed};
 use crate::domain::limits::SINKS_MAX;
+use crate::domain::reminder::{Weekdays, zone_named};
 use crate::domain::sink::{OPTIONS, SinkKind, SinkSettings};
 
 const KEY: &str = "sinks";
 /// What every kind has.
-const COMMON: [&str; 6] = ["kind", "timeout_ms", "allow_private", "text_max", "pace_ms", "burst"];
+const COMMON: [&str; 9] = [
+    "kind",
+    "timeout_ms",
+    "allow_private",
+    "text_max",
+    "pace_ms",
+    "burst",
+    "quiet",
+    "quiet_days",
+    "zone",
+];
+/// The days of the week as `quiet_days` has them.
+const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /// What a file is called that systemd hands over.
 const CREDENTIAL: &str = "credential:";
 /// Longest name of a sink, bytes.
@@ -126,6 +140,7 @@ impl<'i> Entry<'_, 'i> {
             settings.timeout = Duration::from_millis(ms);
         }
         self.networks(&mut settings);
+        self.hours(&mut settings);
         if kind == SinkKind::Email && settings.username.is_some() != settings.token_file.is_some() {
             self.miss("username", "username and token_file together, or neither", "one of them");
         }
@@ -259,6 +274,32 @@ impl<'i> Entry<'_, 'i> {
         })
     }
 
+    /// When nobody wants to be disturbed there.
+    fn hours(&mut self, settings: &mut SinkSettings) {
+        let expected = "quiet hours like \"22:00-07:00\", from 00:00 to 23:59";
+        settings.quiet =
+            self.take("quiet", expected, Shown::Yes, |value| value.as_str()?.parse().ok());
+        let expected = format!("a list of days, like [\"sat\", \"sun\"], of {}", DAYS.join(", "));
+        let days = self.take("quiet_days", &expected, Shown::Yes, |value| {
+            let days: Weekdays = value
+                .as_array()?
+                .iter()
+                .map(|day| weekday(day.get_ref()))
+                .collect::<Option<_>>()?;
+            (!days.is_empty()).then_some(days)
+        });
+        match (settings.quiet, days) {
+            (Some(quiet), Some(days)) => settings.quiet = Some(quiet.on(days)),
+            (None, Some(_)) if !self.table.contains_key("quiet") => {
+                self.miss("quiet", "the hours that quiet_days is about", "nothing");
+            }
+            (Some(_) | None, None) | (None, Some(_)) => {}
+        }
+        let expected = "the name of a time zone like \"Europe/Berlin\"";
+        settings.zone =
+            self.take("zone", expected, Shown::Yes, |value| zone_named(value.as_str()?).ok());
+    }
+
     fn networks(&mut self, settings: &mut SinkSettings) {
         let expected = "a list of addresses or networks, like [\"192.168.1.20\", \"10.0.0.0/8\"]";
         let read = self.take("allow_private", expected, Shown::Yes, |value| {
@@ -312,4 +353,11 @@ impl<'i> Entry<'_, 'i> {
         let key = format!("{}.{name}", self.path);
         self.problems.push(Problem::value(place, key, expected, found));
     }
+}
+
+/// A day of the week by the first three letters of its name.
+fn weekday(value: &DeValue<'_>) -> Option<Weekday> {
+    let name = value.as_str()?.trim().to_lowercase();
+    let place = DAYS.iter().position(|day| *day == name)?;
+    Weekday::from_monday_zero_offset(i8::try_from(place).ok()?).ok()
 }

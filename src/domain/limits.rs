@@ -471,6 +471,16 @@ pub const REMINDER_LATE_TOLD_MAX: usize = 10;
 pub const REMINDER_STEP_BACK_MAX: SignedDuration = SignedDuration::from_hours(48);
 /// Reminders that are due together from which they are told in one message.
 pub const DIGEST_MIN: usize = 3;
+/// Longest time between two looks at what is due.
+pub const REMINDER_LOOK_EVERY: Duration = Duration::from_secs(30);
+/// Least time between two of them.
+pub const REMINDER_LOOK_PAUSE: Duration = Duration::from_millis(20);
+/// Time that messages under way get to have an outcome when the daemon stops.
+pub const REMINDER_STOP_WAIT: Duration = Duration::from_secs(10);
+/// Time between two looks for what is over and kept no longer.
+pub const REMINDER_TRIM_EVERY: Duration = Duration::from_hours(1);
+/// Most reminders in one message.
+pub const DIGEST_PARTS_MAX: usize = 200;
 /// Time within which they count as due together.
 pub const DIGEST_WINDOW: SignedDuration = SignedDuration::from_mins(5);
 /// Shortest and longest time for which a sink may ask to be left alone.

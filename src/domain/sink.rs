@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::address::Network;
 use super::memory::named_values;
-use super::reminder::{DeliveryKey, Pace};
+use super::reminder::{DeliveryKey, Pace, QuietHours};
 
 named_values! {
     /// What sort of place a sink is.
@@ -157,6 +158,10 @@ pub struct SinkSettings {
     pub timeout: Duration,
     /// Addresses that are neither this machine nor public and may be used all the same.
     pub allow_private: Vec<Network>,
+    /// Hours in which nobody wants to be disturbed there.
+    pub quiet: Option<QuietHours>,
+    /// The zone of those hours; `None`: the usual one.
+    pub zone: Option<TimeZone>,
     /// What it can do.
     pub abilities: Abilities,
 }
@@ -179,6 +184,8 @@ impl SinkSettings {
             links: false,
             timeout: Duration::from_secs(20),
             allow_private: Vec::new(),
+            quiet: None,
+            zone: None,
             abilities: Abilities::of(kind),
         }
     }

@@ -32,7 +32,7 @@ pub(super) struct Known {
 
 /// How the text index takes commits.
 pub(super) enum Following {
-    /// Not at all: its files are still being verified. The log has them.
+    /// Not at all: its files are still being opened. The log has them.
     Nothing,
     /// It does not yet know the log up to now. Until it does, changes that arrive are marked with
     /// the log entry up to which it does: were they marked with their own, the index on disk would

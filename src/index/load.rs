@@ -36,8 +36,9 @@ impl EmbeddedIndex {
         words.and(vectors)
     }
 
-    /// Fills the catalog, then the text index (by replaying the log from where it was, or anew). May
-    /// be called again after an error.
+    /// Fills the catalog, then the text index (by replaying the log from where it was, or anew), which
+    /// searches wait for; then has its checksums verified if that is still to be done, and fills it
+    /// anew if one is wrong. May be called again after an error.
     ///
     /// # Errors
     /// [`IndexError::Store`] when the store cannot be read; searches then answer with it too.
@@ -47,7 +48,11 @@ impl EmbeddedIndex {
         let loaded = async {
             self.load_catalog(store.as_ref()).await?;
             let is_ready = self.progress.borrow().text.is_ready();
-            if is_ready { Ok(()) } else { self.recover_text(store.as_ref()).await }
+            if !is_ready {
+                self.recover_text(store.as_ref()).await?;
+            }
+            self.on_thread("text", |shared| shared.text.prove()).await?;
+            if self.has_lost_text() { self.recover_text(store.as_ref()).await } else { Ok(()) }
         };
         self.noted(loaded).await
     }
@@ -84,21 +89,26 @@ impl EmbeddedIndex {
         loaded
     }
 
-    async fn load_catalog(&self, store: &dyn Store) -> Result<(), IndexError> {
+    pub(super) async fn load_catalog(&self, store: &dyn Store) -> Result<(), IndexError> {
         let _alone = self.catalog_load.lock().await;
         if self.progress.borrow().catalog {
             return Ok(());
         }
         let snapshot = store.snapshot().await?;
         let mut after = None;
-        while let Some(page) = next_page(snapshot.as_ref(), &mut after).await? {
-            self.on_thread("catalog", move |shared| {
+        let mut page = next_page(snapshot.as_ref(), &mut after).await?;
+        while let Some(memories) = page {
+            let taken_in = self.on_thread("catalog", move |shared| {
                 let mut known = shared.write();
-                for memory in &page {
+                for memory in &memories {
                     known.load(&shared.vectors, memory);
                 }
-            })
-            .await?;
+            });
+            // Searches wait for this: the next page is read meanwhile.
+            let next = next_page(snapshot.as_ref(), &mut after);
+            let (taken_in, next) = futures::future::join(taken_in, next).await;
+            taken_in?;
+            page = next?;
         }
         self.shared.write().touched = None;
         self.report_progress(|progress| progress.catalog = true);

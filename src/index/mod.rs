@@ -29,7 +29,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{Notify, watch};
 
 use self::commits::Shared;
-use self::text::{TextIndex, TextSettings};
+use self::text::{Found, TextIndex, TextSettings};
 use self::vectors::search::Candidate;
 use self::vectors::{Nearest, VectorIndex};
 use crate::domain::embedding::{SpaceId, Vector, dot};
@@ -79,7 +79,7 @@ struct Progress {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum TextProgress {
-    /// Its files are being verified: short, so searches wait for it.
+    /// Its files are being opened: short, so searches wait for it.
     #[default]
     Opening,
     /// Something short: searches wait for it, too.
@@ -213,28 +213,53 @@ impl EmbeddedIndex {
 
     async fn search_text(
         &self,
+        snapshot: &Arc<dyn Snapshot>,
         query: TextQuery,
-        filter: Filter,
+        filter: &Filter,
         k: usize,
     ) -> Result<TextCandidates, IndexError> {
         let progress =
             self.ready(|progress| progress.catalog && progress.text.is_searched()).await?;
-        let shared = Arc::clone(&self.shared);
-        let found = blocking("text", move || {
-            let known = shared.read();
-            if known.catalog.is_hopeless(&filter) {
-                return Ok(TextCandidates::default());
-            }
-            let compiled = known.catalog.compile(&filter);
-            shared.text.search(&known.catalog, &query, &compiled, &filter.namespaces, k)
-        })
-        .await?;
-        if found.is_err() {
-            self.text_lost.notify_one();
+        let mut found = self.find_text(query.clone(), filter.clone(), k).await?;
+        if !found.is_certain() {
+            let ids = found.candidates.hits.iter().map(|hit| hit.id).collect();
+            let memories = snapshot.memories(ids).await?;
+            let compared = blocking("text", move || found.compared_with(&memories)).await?;
+            found = if let Some(found) = compared {
+                found
+            } else {
+                // Either a file is damaged, or a commit was faster than the comparison.
+                self.on_thread("text", |shared| shared.text.prove()).await?;
+                self.find_text(query, filter.clone(), k).await?
+            };
+        }
+        if !found.is_certain() {
+            return Err(IndexError::NotReady("text"));
         }
         // What is there is not all there is: a "nothing" must not look certain.
         let incomplete = progress.text.pass().map(|pass| pass.to_string());
-        found.map(|found| TextCandidates { incomplete, ..found })
+        Ok(TextCandidates { incomplete, ..found.candidates })
+    }
+
+    async fn find_text(
+        &self,
+        query: TextQuery,
+        filter: Filter,
+        k: usize,
+    ) -> Result<Found, IndexError> {
+        let found = self.on_thread("text", move |shared| {
+            let known = shared.read();
+            if known.catalog.is_hopeless(&filter) {
+                return Ok(Found::nothing());
+            }
+            let compiled = known.catalog.compile(&filter);
+            shared.text.search(&known.catalog, &query, &compiled, &filter.namespaces, k)
+        });
+        let found = found.await?;
+        if found.is_err() {
+            self.text_lost.notify_one();
+        }
+        found
     }
 
     async fn search_vectors(
@@ -329,12 +354,12 @@ async fn blocking<T: Send + 'static>(
 impl Candidates for EmbeddedIndex {
     fn by_text<'a>(
         &'a self,
-        _snapshot: &'a Arc<dyn Snapshot>,
+        snapshot: &'a Arc<dyn Snapshot>,
         query: TextQuery,
         filter: &'a Filter,
         k: usize,
     ) -> BoxFuture<'a, Result<TextCandidates, IndexError>> {
-        Box::pin(self.search_text(query, filter.clone(), k))
+        Box::pin(self.search_text(snapshot, query, filter, k))
     }
 
     fn by_vector<'a>(

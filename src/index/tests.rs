@@ -3,6 +3,7 @@
 mod archived;
 mod damaged;
 mod interrupted;
+mod unproven;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

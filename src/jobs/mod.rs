@@ -14,6 +14,7 @@ mod decay;
 mod extract;
 mod heartbeat;
 mod purge;
+mod remind;
 
 mod report;
 mod run;
@@ -36,6 +37,7 @@ pub use consolidate::Consolidate;
 pub use decay::Decay;
 pub use extract::Extract;
 pub use purge::Purge;
+pub use remind::Reminding;
 pub use scheduler::{JobsSettings, Parts, Scheduler, Timetable};
 
 use crate::domain::job::{JobName, Outcome, RunId};

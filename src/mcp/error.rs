@@ -58,7 +58,9 @@ impl ToolError {
 
     /// What is wrong, whatever the store holds: an argument, or the configuration.
     fn fault(&self) -> Option<&'static str> {
-        if let Self::Argument(_) | Self::Service(ServiceError::Invalid { .. }) = self {
+        if let Self::Argument(_)
+        | Self::Service(ServiceError::Invalid { .. } | ServiceError::Refused { .. }) = self
+        {
             return Some(ARGUMENT_FAULT);
         }
         matches!(self, Self::Configuration(_)).then_some(CONFIGURATION_FAULT)
@@ -102,6 +104,7 @@ fn is_ours(error: &ServiceError) -> bool {
         ServiceError::Store(StoreError::SupersedesMissing(_) | StoreError::BadLink(_))
         | ServiceError::Backup(BackupError::Exists(_) | BackupError::Running)
         | ServiceError::Invalid { .. }
+        | ServiceError::Refused { .. }
         | ServiceError::NotFound { .. }
         | ServiceError::Run { .. }
         | ServiceError::Ambiguous { .. }

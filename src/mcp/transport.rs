@@ -172,6 +172,10 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let Some(line) = self.next_line().await else {
+                if !self.has_request {
+                    // rmcp drops a connection that asked for nothing, with what was refused on it.
+                    self.close().await.unwrap_or_else(|never| match never {});
+                }
                 self.life.ended.cancel();
                 return None;
             };

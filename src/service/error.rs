@@ -17,6 +17,14 @@ pub enum ServiceError {
         /// What it was.
         found: String,
     },
+    /// An argument is refused for a reason that tells what was expected.
+    #[error("`{argument}`: {why}")]
+    Refused {
+        /// Name of the argument.
+        argument: &'static str,
+        /// Why.
+        why: String,
+    },
     /// There is no such memory, or not for this caller.
     #[error("memory `{reference}` not found")]
     NotFound {
@@ -73,6 +81,11 @@ impl ServiceError {
         let short: String = found.chars().take(80).collect();
         let found = if short.len() < found.len() { format!("{short}...") } else { short };
         Self::Invalid { argument, expected: expected.into(), found }
+    }
+
+    /// A [`ServiceError::Refused`].
+    pub(crate) fn refused(argument: &'static str, why: impl std::fmt::Display) -> Self {
+        Self::Refused { argument, why: why.to_string() }
     }
 }
 

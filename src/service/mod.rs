@@ -55,6 +55,7 @@ use crate::domain::consolidation::Policy;
 use crate::domain::decay::DecayPolicy;
 use crate::domain::memory::Memory;
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::reminder::ReminderSettings;
 use crate::domain::retention::RetentionRule;
 use crate::domain::session::SessionPolicy;
 use crate::ports::{
@@ -128,6 +129,8 @@ pub struct Settings {
     pub summary_chars: RangeInclusive<usize>,
     /// Backups on schedule.
     pub backup: backup::BackupPolicy,
+    /// How reminders are told.
+    pub reminders: ReminderSettings,
     /// The zone of calendar questions of callers that name none.
     pub zone: TimeZone,
 }
@@ -137,6 +140,7 @@ pub struct Service {
     store: Arc<dyn Store>,
     ledger: Arc<dyn Ledger>,
     sessions: Arc<dyn Sessions>,
+    reminders: Arc<dyn Reminders>,
     backups: Arc<dyn Backups>,
     transfer: Arc<dyn Transfer>,
     candidates: Arc<dyn Candidates>,
@@ -154,6 +158,7 @@ pub struct Service {
     backlog: tokio::sync::Notify,
     uncompared: contradict::Uncompared,
     said: tokio::sync::Notify,
+    outlets: remind::Outlets,
     health: status::Health,
     backup_trouble: backup::BackupTrouble,
     started_at: Timestamp,
@@ -173,6 +178,7 @@ impl Service {
             store: ports.store,
             ledger: ports.ledger,
             sessions: ports.sessions,
+            reminders: ports.reminders,
             backups: ports.backups,
             transfer: ports.transfer,
             candidates: ports.candidates,
@@ -190,6 +196,7 @@ impl Service {
             backlog: tokio::sync::Notify::new(),
             uncompared: contradict::Uncompared::default(),
             said: tokio::sync::Notify::new(),
+            outlets: remind::Outlets::default(),
             health: status::Health::default(),
             backup_trouble: backup::BackupTrouble::default(),
             started_at,

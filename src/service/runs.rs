@@ -55,7 +55,7 @@ impl Service {
     }
 }
 
-fn for_the_person(caller: &Caller) -> Result<(), ServiceError> {
+pub(super) fn for_the_person(caller: &Caller) -> Result<(), ServiceError> {
     if caller.is_owner() {
         return Ok(());
     }

@@ -58,7 +58,7 @@ impl Service {
         snapshot: &Arc<dyn Snapshot>,
         scope: &Scope,
     ) -> Result<Filter, ServiceError> {
-        let patterns = read_patterns(caller, scope)?;
+        let patterns = read_patterns(caller, &scope.namespaces)?;
         let mut namespaces = snapshot.namespaces().await?;
         namespaces.retain(|namespace| {
             caller.access.weight(namespace).is_some()
@@ -106,16 +106,18 @@ impl Service {
 
 /// The namespaces asked for. One that is named outright and not readable is an error; a pattern
 /// means what the caller may read of it.
-fn read_patterns(caller: &Caller, scope: &Scope) -> Result<Vec<NamespacePattern>, ServiceError> {
-    if scope.namespaces.len() > NAMESPACES_PER_CALL_MAX {
+pub(super) fn read_patterns(
+    caller: &Caller,
+    namespaces: &[String],
+) -> Result<Vec<NamespacePattern>, ServiceError> {
+    if namespaces.len() > NAMESPACES_PER_CALL_MAX {
         return Err(ServiceError::invalid(
             "namespace",
             format!("at most {NAMESPACES_PER_CALL_MAX} namespaces"),
-            scope.namespaces.len(),
+            namespaces.len(),
         ));
     }
-    scope
-        .namespaces
+    namespaces
         .iter()
         .map(|text| {
             let pattern: NamespacePattern = text.parse().map_err(|_| {

@@ -6,7 +6,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -213,7 +213,7 @@ fn open_file(dir: &Path, path: &Path, settings: StoreSettings) -> Result<Databas
 /// none, or if somebody has it open.
 pub fn ails(dir: &Path, settings: StoreSettings) -> Option<OpenError> {
     let path = dir.join(FILE_NAME);
-    let lock = File::open(dir.join(LOCK_NAME)).ok();
+    let lock = open_plain(&dir.join(LOCK_NAME)).ok();
     let is_held = lock.as_ref().is_some_and(|lock| lock.try_lock().is_err());
     if is_held || !path.is_file() {
         return None;
@@ -224,7 +224,7 @@ pub fn ails(dir: &Path, settings: StoreSettings) -> Option<OpenError> {
 /// Opens the file without a trace: what is refused stays as it is. redb repairs a file that was not
 /// closed, and a file of moderate size is read through, so that damage is met here and not later.
 fn look(dir: &Path, path: &Path, settings: StoreSettings) -> Result<(), OpenError> {
-    let file = File::open(path).map_err(|source| file_error("open", path, source))?;
+    let file = open_plain(path).map_err(|source| file_error("open", path, source))?;
     let len =
         file.metadata().map_err(|source| file_error("read the length of", path, source))?.len();
     if len == 0 {
@@ -238,6 +238,14 @@ fn look(dir: &Path, path: &Path, settings: StoreSettings) -> Result<(), OpenErro
         migrations::stored_version(&database).map_err(Refusal::Store)
     });
     refuse_newer(path, looked.map_err(|error| error.into_open_error(dir, path))?)
+}
+
+/// Opens a file for reading: to open a pipe that somebody has put in its place would wait for ever.
+pub(super) fn open_plain(path: &Path) -> io::Result<File> {
+    if path.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::other("it is a pipe and no file"));
+    }
+    File::open(path)
 }
 
 fn bring_up_to_date(database: &Database, path: &Path) -> Result<(), OpenError> {

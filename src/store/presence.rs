@@ -5,12 +5,14 @@
 //! something else writes into is lost with the next commit. So nothing is acknowledged that would
 //! not be found at the path afterwards. What is open can still be read, and backed up.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use super::open::open_plain;
 
 /// Bytes at the head of a file in which each commit of redb leaves its mark: the header with both
 /// commit slots takes 320.
@@ -68,7 +70,7 @@ impl Presence {
 
     /// `None` if it cannot be read, or is not the file that was opened.
     fn stamp(&self) -> Option<Stamp> {
-        let mut file = File::open(&self.path).ok()?;
+        let mut file = open_plain(&self.path).ok()?;
         let metadata = file.metadata().ok()?;
         let mut head = [0; HEAD_BYTES];
         let mut n_read = 0;

@@ -13,7 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use rustix::fs::{FallocateFlags, OFlags, fallocate, statvfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
@@ -141,8 +141,14 @@ fn size(dir: &Path) -> u64 {
 /// Makes a file that really takes `bytes`, or none.
 fn make(dir: &Path, bytes: u64) -> io::Result<()> {
     let path = dir.join(FILE_NAME);
-    let file =
-        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        // Should it be a pipe, this fails instead of waiting for a reader.
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)?;
     let allocated = match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => fill(&file, bytes),
         outcome => outcome.map_err(io::Error::from),

@@ -30,6 +30,7 @@ pub const EVENTS: &[LogEvent] = &[
     event("calls were still in flight", "they were cut off at the end of the grace"),
     event("background tasks were still running", "they go on after the next start"),
     event("the store did not close in order", "the next start checks it"),
+    event("the loop of the reminders did not end in order", "a defect; the next start takes it up"),
     event("stopped", "everything is written and closed"),
     // Reload, status, systemd.
     event("configuration reloaded", "which keys changed, and the number of the configuration"),
@@ -49,6 +50,15 @@ pub const EVENTS: &[LogEvent] = &[
     event("a defect was met", "a panic, by its place; report it"),
     // Reminders.
     event("reminder", "a reminder, with its words, to the sink that is the log"),
+    event("reminders told", "one message to a sink, and how many reminders were in it"),
+    event("reminder not told", "a message that was given up or may not have arrived, and why"),
+    event("occurrences not told", "they were missed while nothing ran; the next digest says so"),
+    event("sink takes nothing from us", "it is left alone until the configuration is reloaded"),
+    event("outcome of a message not recorded", "it is taken for uncertain when its time is over"),
+    event("acknowledgement lost", "of a message on the desktop; the reminder stays open"),
+    event("reminders wait for the store", "why it cannot be read or written; it is tried again"),
+    event("messages wait for the store", "the same, for one sink"),
+    event("messages were still under way", "they are taken for uncertain at the next start"),
     // Connections.
     event("peer unknown, connection dropped", "the system does not say who is at the other end"),
     event("uid not allowed, connection dropped", "a user who is not among server.allow_uids"),

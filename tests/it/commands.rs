@@ -1,6 +1,7 @@
 //! The commands of a person, as tables: what they print, for people and for programs, and how they
 //! fail.
 
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::process::{Output, Stdio};
 
@@ -125,6 +126,31 @@ async fn forgetting_by_a_filter_shows_what_would_go_and_asks() {
     assert!(printed.contains("matching: 1"), "{printed}");
     assert!(printed.contains("The old timetable"), "{printed}");
     assert_eq!(json(&home, &["list"])["n_listed"], 1, "nobody said yes");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_or_printed_is_a_failure_that_says_so() {
+    let home = Home::new();
+    let _daemon = home.serve().await;
+    let device = |path: &str| File::options().read(true).write(true).open(path).unwrap();
+    let noise = home.path("noise");
+    fs::write(&noise, b"tea \xff").unwrap();
+    for (input, said) in [
+        (device("/dev/zero"), "standard input: it is longer than"),
+        (File::open(&noise).unwrap(), "standard input: it is not UTF-8"),
+    ] {
+        let output = home.command(&["remember", "-"]).stdin(input).output().unwrap();
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(said), "{message}");
+    }
+    for arguments in [&["status"][..], &["list", "--json"], &["doctor"], &["completions", "bash"]] {
+        let mut command = home.command(arguments);
+        let output = command.stdin(Stdio::null()).stdout(device("/dev/full")).output().unwrap();
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
+        assert!(message.contains("standard output: No space left"), "{arguments:?}: {message}");
+    }
 }
 
 #[tokio::test]

@@ -131,7 +131,8 @@ impl Source {
             |reason: &str| CliError::Data(format!("{}, line {number}: {reason}", self.name));
         let mut bytes = Vec::new();
         let limit = IMPORT_LINE_BYTES_MAX as u64 + 1;
-        reader.by_ref().take(limit).read_until(b'\n', &mut bytes)?;
+        let read = reader.by_ref().take(limit).read_until(b'\n', &mut bytes);
+        read.map_err(|error| CliError::Data(format!("{}: {error}", self.name)))?;
         if bytes.is_empty() {
             return Ok(None);
         }

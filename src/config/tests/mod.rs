@@ -4,6 +4,7 @@ mod access;
 mod jobs;
 mod paths;
 mod problems;
+mod reminders;
 mod retention;
 mod sessions;
 mod sinks;

@@ -145,3 +145,16 @@ fn a_socket_path_has_at_most_107_bytes() {
     assert!(problems.contains("expected a path of at most 107 bytes"), "{problems}");
     assert!(problems.contains("(108 bytes)"), "{problems}");
 }
+
+#[test]
+fn a_data_directory_that_the_kernel_makes_up_is_a_problem() {
+    for dir in ["/proc/recalld", "/sys/recalld/deeper", "/tmp/../proc/self/recalld", "/proc"] {
+        let sources = Sources { state_dir: Some(dir.into()), ..Sources::default() };
+        let problems = Config::load(&sources).unwrap_err().to_string();
+        let said = "--state-dir: store.dir\n    expected a data directory on a disk\n    found";
+        assert!(problems.contains(said) && problems.contains(dir), "{problems}");
+    }
+    let home = tempfile::tempdir().unwrap();
+    let sources = Sources { state_dir: Some(home.path().join("a/b")), ..Sources::default() };
+    Config::load(&sources).unwrap();
+}

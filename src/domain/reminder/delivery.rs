@@ -289,6 +289,22 @@ impl Delivery {
         if self.next_step(now) != NextStep::Recover {
             return Err(self.cannot("recover"));
         }
+        self.take_over(policy, random, now)
+    }
+
+    /// The same before the lease has ended, by who knows that whoever held it is gone.
+    ///
+    /// # Errors
+    /// [`StepError::State`]: there is no lease.
+    pub fn take_over(
+        &mut self,
+        policy: &RetryPolicy,
+        random: f64,
+        now: Timestamp,
+    ) -> Result<(), StepError> {
+        if self.state != DeliveryState::Queued || self.lease.is_none() {
+            return Err(self.cannot("take over"));
+        }
         self.lease = None;
         if self.called_at.is_some() {
             self.doubt("it ended before the answer".to_owned(), policy, random, now);
@@ -309,6 +325,19 @@ impl Delivery {
             |why| format!("expired: {why}"),
         );
         self.end(DeliveryState::Dead, Some(why));
+        Ok(())
+    }
+
+    /// Gives it up for a reason that no attempt would change.
+    ///
+    /// # Errors
+    /// [`StepError::State`]: it is over, or somebody is sending it.
+    pub fn give_up(&mut self, why: &str, now: Timestamp) -> Result<(), StepError> {
+        let is_held = self.lease.is_some_and(|lease| lease.until > now);
+        if self.state != DeliveryState::Queued || is_held {
+            return Err(self.cannot("give up"));
+        }
+        self.end(DeliveryState::Dead, Some(why.to_owned()));
         Ok(())
     }
 

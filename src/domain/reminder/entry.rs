@@ -170,3 +170,45 @@ pub enum Enacted {
     /// [`DELIVERIES_MAX`]: crate::domain::limits::DELIVERIES_MAX
     TooMany,
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::domain::reminder::Status;
+    use crate::domain::scanner::whole;
+
+    /// A moment with its offset.
+    pub(crate) fn time(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    /// A reminder in Berlin, set on the last day of November 2026.
+    pub(crate) fn entry(text: &str, when: &str, lead: &str) -> Entry {
+        let now = time("2026-11-30T12:00+01:00");
+        let wall = now.to_zoned_datetime(TimeZone::get("Europe/Berlin").unwrap());
+        let rule = whole(when, &wall, jiff::civil::time(9, 0, 0, 0)).unwrap().when.rule().unwrap();
+        let reminder = Reminder::new(rule, lead.parse().unwrap(), Status::Active, now).unwrap();
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&blake3::hash(format!("{text} {when}").as_bytes()).as_bytes()[..16]);
+        Entry {
+            id: MemoryId::new(1_700_000_000_000, u128::from_be_bytes(hash)),
+            version: 1,
+            namespace: Namespace::user(),
+            text: text.to_owned(),
+            source: Source::Stated,
+            memory: None,
+            evidence: Vec::new(),
+            topic: None,
+            sinks: Vec::new(),
+            actor: "owner".to_owned(),
+            created_at: now,
+            updated_at: now,
+            proposed_at: None,
+            skipped: None,
+            wakes_at: None,
+            reminder,
+        }
+    }
+}

@@ -110,6 +110,8 @@ pub struct SinkForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_at: Option<i64>,
 }
 
@@ -244,6 +246,7 @@ impl From<&SinkState> for SinkForm {
             n_failures: state.n_failures,
             paused_until: state.paused_until.map(Timestamp::as_microsecond),
             disabled: state.disabled.clone(),
+            disabled_at: state.disabled_at.map(Timestamp::as_microsecond),
             full_at: state.full_at.map(Timestamp::as_microsecond),
         }
     }
@@ -257,6 +260,7 @@ impl TryFrom<SinkForm> for SinkState {
             n_failures: form.n_failures,
             paused_until: form.paused_until.map(time).transpose()?,
             disabled: form.disabled,
+            disabled_at: form.disabled_at.map(time).transpose()?,
             full_at: form.full_at.map(time).transpose()?,
         })
     }

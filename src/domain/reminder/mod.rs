@@ -18,6 +18,11 @@ mod pacing;
 
 mod entry;
 mod form;
+mod outgoing;
+mod plan;
+mod settings;
+
+pub mod wording;
 
 pub use delivery::{
     Delivery, DeliveryKey, DeliveryState, InvalidDeliveryKey, Lease, NextStep, Outcome,
@@ -33,10 +38,13 @@ pub use lifecycle::{
     ActionError, Effect, Kind, OnMissed, Open, Policy, Priority, Reminder, Repeat, Skipped, Snooze,
     Standing, Status, Telling,
 };
+pub use outgoing::{Outgoing, Terms, Waiting, next_message};
 pub use pacing::{Backoff, Breaker, Gate, NagBudget, Pace, SinkState, retry_after};
+pub use plan::{Audience, note_skipped, rows};
 pub use quiet::{InvalidQuietHours, QuietHours, told_from};
 pub use rule::{
     End, Given, LeapDay, Nth, Occurrence, Pattern, Rule, RuleError, RuleParts, Short, instant,
     told, zone_named,
 };
+pub use settings::{BREAKER, ReminderSettings};
 pub use weekdays::Weekdays;

@@ -76,6 +76,8 @@ pub struct SinkState {
     pub paused_until: Option<Timestamp>,
     /// Why it takes nothing until somebody sees to it.
     pub disabled: Option<String>,
+    /// Since when.
+    pub disabled_at: Option<Timestamp>,
     /// See [`Pace::next_at`].
     pub full_at: Option<Timestamp>,
 }
@@ -97,8 +99,10 @@ impl SinkState {
         if let Some(why) = &self.disabled {
             return Gate::Disabled(why);
         }
-        let paced = self.full_at.map(|full_at| pace.next_at(full_at));
-        match self.paused_until.max(paced).filter(|at| *at > now) {
+        // No pause is longer: the clock was ahead when it began.
+        let paused = self.paused_until.filter(|until| *until <= later(now, RETRY_AFTER_MAX));
+        let paced = self.full_at(pace, now).map(|full_at| pace.next_at(full_at));
+        match paused.max(paced).filter(|at| *at > now) {
             Some(at) => Gate::Wait(at),
             None => Gate::Open,
         }
@@ -106,7 +110,13 @@ impl SinkState {
 
     /// A message goes to it.
     pub fn use_at(&mut self, pace: &Pace, now: Timestamp) {
-        self.full_at = Some(pace.used(self.full_at.unwrap_or(now), now));
+        self.full_at = Some(pace.used(self.full_at(pace, now).unwrap_or(now), now));
+    }
+
+    /// When all of the burst is free again, unless the clock was ahead when that was noted.
+    fn full_at(&self, pace: &Pace, now: Timestamp) -> Option<Timestamp> {
+        let all = pace.every.saturating_mul(i32::try_from(pace.burst).unwrap_or(i32::MAX));
+        self.full_at.filter(|full_at| *full_at <= later(now, all))
     }
 
     /// It took a message.
@@ -123,12 +133,20 @@ impl SinkState {
         let pause = beyond
             .map(|beyond| breaker.pause.saturating_mul(1 << beyond.min(20)).min(breaker.pause_max));
         let wait = asked.map(retry_after).max(pause);
-        self.paused_until = self.paused_until.max(wait.map(|wait| later(now, wait)));
+        let before = self.paused_until.filter(|until| *until <= later(now, RETRY_AFTER_MAX));
+        self.paused_until = before.max(wait.map(|wait| later(now, wait)));
     }
 
     /// It is gone, or takes nothing from us.
-    pub fn disable(&mut self, why: String) {
+    pub fn disable(&mut self, why: String, now: Timestamp) {
+        self.disabled_at = self.disabled_at.filter(|_| self.disabled.is_some()).or(Some(now));
         self.disabled = Some(why);
+    }
+
+    /// Somebody has seen to it.
+    pub fn enable(&mut self) {
+        self.disabled = None;
+        self.disabled_at = None;
     }
 }
 
@@ -145,10 +163,20 @@ impl NagBudget {
     /// Whether one more may go at `now`, after those that went at `told`, in order. What may not
     /// waits for the next digest.
     pub fn allows(&self, told: &[Timestamp], now: Timestamp) -> bool {
+        self.allowed_from(told, now) <= now
+    }
+
+    /// From when on one more may go; in the past: it may go now.
+    pub fn allowed_from(&self, told: &[Timestamp], now: Timestamp) -> Timestamp {
         let day = SignedDuration::from_hours(24);
-        let n_recent = told.iter().filter(|at| now.duration_since(**at) < day).count();
-        let is_apart = told.last().is_none_or(|last| now.duration_since(*last) >= self.apart);
-        n_recent < self.per_day && is_apart
+        if self.per_day == 0 {
+            return Timestamp::MAX;
+        }
+        let apart = told.last().map(|last| later(*last, self.apart));
+        // The one that has to be a day old for another one to be among so many a day.
+        let oldest = told.len().checked_sub(self.per_day).and_then(|at| told.get(at));
+        let fewer = oldest.map(|oldest| later(*oldest, day));
+        apart.into_iter().chain(fewer).max().unwrap_or(now)
     }
 }
 

@@ -126,6 +126,12 @@ impl Context {
     }
 }
 
+/// Whether the words of a text say that people come together.
+pub(super) fn names_meeting(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_alphanumeric()).map(of_word);
+    words.chain([of_han(text)]).any(|bits| bits & MEETING != 0)
+}
+
 /// The bits of an English word, or of what it is the plural of.
 fn of_word(word: &str) -> u8 {
     let lower = word.to_lowercase().replace('’', "'");

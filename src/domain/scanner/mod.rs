@@ -136,6 +136,11 @@ pub fn scan(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Vec<Found> {
     phrases::found(&reading, &source, resolve::Said { now, all_day_at })
 }
 
+/// Whether a text names an occasion on which people meet.
+pub fn names_meeting(text: &str) -> bool {
+    context::names_meeting(&source::readable(text))
+}
+
 /// Text that is not one time and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotATime {

@@ -12,7 +12,7 @@ use crate::domain::text::query::read;
 use crate::index::TextPass;
 use crate::index::text::tests::disk::leave_room;
 
-const QUESTIONS: [&str; 8] = [
+pub(super) const QUESTIONS: [&str; 8] = [
     "common",
     "harbour crane",
     "number7",
@@ -28,7 +28,7 @@ const N_FLIPS: usize = 500;
 const N_TASKS: usize = 4;
 
 /// A store with changes and removals, whose closed index lies in several segments.
-async fn filled() -> World {
+pub(super) async fn filled() -> World {
     let world = World::loaded().await;
     let words = ["harbour", "crane", "quay", "lamp", "tide", "乌龙茶"];
     let mut ids = Vec::new();
@@ -46,18 +46,18 @@ async fn filled() -> World {
 }
 
 /// A directory in RAM where there is such a thing: thousands of files are written and synced.
-fn scratch() -> TempDir {
+pub(super) fn scratch() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// An index in `dir`, loaded from the store of `writer`.
-async fn load(writer: &Writer, dir: &Path) -> Arc<EmbeddedIndex> {
+pub(super) async fn load(writer: &Writer, dir: &Path) -> Arc<EmbeddedIndex> {
     let index = open_index(dir);
     index.load(writer.store.clone(), None).await.unwrap();
     index
 }
 
-async fn answers(writer: &Writer, index: &EmbeddedIndex) -> Vec<TextCandidates> {
+pub(super) async fn answers(writer: &Writer, index: &EmbeddedIndex) -> Vec<TextCandidates> {
     let snapshot: Arc<dyn Snapshot> = writer.store.snapshot().await.unwrap();
     let mut answers = Vec::new();
     for question in QUESTIONS {
@@ -67,7 +67,7 @@ async fn answers(writer: &Writer, index: &EmbeddedIndex) -> Vec<TextCandidates> 
 }
 
 /// What an index answers that was made from the store just now.
-async fn fresh_answers(writer: &Writer) -> Vec<TextCandidates> {
+pub(super) async fn fresh_answers(writer: &Writer) -> Vec<TextCandidates> {
     let dir = scratch();
     let index = load(writer, dir.path()).await;
     let answers = answers(writer, &index).await;
@@ -77,7 +77,7 @@ async fn fresh_answers(writer: &Writer) -> Vec<TextCandidates> {
 
 /// Loads an index from `dir` and proves that it answers like `expected`, agrees with the store and
 /// is well. Gives why it was built anew, if it was.
-async fn check(
+pub(super) async fn check(
     writer: &Writer,
     dir: &Path,
     expected: &[TextCandidates],
@@ -96,7 +96,7 @@ async fn check(
     report.text_rebuilds.last.map(|(_, reason)| reason)
 }
 
-fn files_of(dir: &Path) -> Vec<PathBuf> {
+pub(super) fn files_of(dir: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -111,7 +111,7 @@ fn one_of_each_kind(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Changes one byte of one file of `dir`; says which.
-fn flip(dir: &Path, random: &mut Seeded) -> String {
+pub(super) fn flip(dir: &Path, random: &mut Seeded) -> String {
     let files: Vec<(PathBuf, usize)> = files_of(dir)
         .into_iter()
         .map(|path| {
@@ -212,8 +212,8 @@ async fn a_file_that_is_missing_or_foreign_means_a_rebuild() {
             fs::remove_file(&path).unwrap();
             make(&path, elsewhere.path());
             let context = format!("{}: {fault}", name.display());
-            // Locks are only files that are there.
-            let is_lock = name.to_string_lossy().ends_with(".lock");
+            // Locks are only files that are there, and without its seal an index is verified first.
+            let is_lock = name.to_string_lossy().ends_with(".lock") || name == "seal";
             let (writer, expected) = (world.writer.clone(), Arc::clone(&expected));
             tasks.push(tokio::spawn(async move {
                 let reason = check(&writer, copy.path(), &expected, &context).await;

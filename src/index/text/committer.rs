@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::TextSettings;
 use super::disk::{Disk, Found, Stamp, guarded};
+use super::files::distrust;
 use super::segments::Segments;
 use super::state::State;
 use crate::domain::limits::{TEXT_COMMIT_CHANGES, TEXT_RETRY, TEXT_TAIL_MAX, TEXT_TAIL_WAIT_MAX};
@@ -38,6 +39,8 @@ struct Signals {
     flushes_done: u64,
     wipes_wanted: u64,
     wipes_done: u64,
+    proofs_wanted: u64,
+    proofs_done: u64,
     /// The store that is put after the last wipe.
     identity: u64,
     thread: Thread,
@@ -55,6 +58,10 @@ enum Thread {
 
 impl Signals {
     fn is_ordered(&self) -> bool {
+        self.proofs_wanted > self.proofs_done || self.wants_commit()
+    }
+
+    fn wants_commit(&self) -> bool {
         self.thread == Thread::Closes
             || self.flushes_wanted > self.flushes_done
             || self.wipes_wanted > self.wipes_done
@@ -117,6 +124,14 @@ impl Shared {
         self.opened.get().is_some()
     }
 
+    /// Has the checksums verified that are still to be, and waits for it.
+    pub(super) fn prove(&self) {
+        let mut signals = self.signals();
+        signals.proofs_wanted += 1;
+        let mine = signals.proofs_wanted;
+        self.wait_until(signals, |s| s.proofs_done >= mine);
+    }
+
     /// Has the files wiped and the state emptied for the store of this identity, and waits for it.
     pub(super) fn wipe(&self, identity: u64) {
         let mut signals = self.signals();
@@ -167,24 +182,28 @@ impl Shared {
                 !s.is_ordered() && (s.failing || s.n_tail < TEXT_COMMIT_CHANGES)
             })
             .unwrap_or_else(PoisonError::into_inner);
-        signals.dirty = false;
+        let commits = std::mem::take(&mut signals.dirty) || signals.wants_commit();
         let work = Work {
             wipes: signals.wipes_wanted,
             wipe: (signals.wipes_wanted > signals.wipes_done).then_some(signals.identity),
             flushes: signals.flushes_wanted,
+            proofs: signals.proofs_wanted,
+            commits,
             closes: signals.thread == Thread::Closes,
         };
         drop(signals);
         work
     }
 
-    fn finished(&self, work: &Work, failed: bool) {
+    /// Tells those who wait; whether a commit failed, if there was one.
+    fn finished(&self, work: &Work, failed: Option<bool>) {
         let n_tail = self.read().tail.len();
         let mut signals = self.signals();
         signals.n_tail = n_tail;
-        signals.failing = failed;
+        signals.failing = failed.unwrap_or(signals.failing);
         signals.stalled = false;
-        signals.dirty |= failed;
+        signals.dirty |= failed.unwrap_or(false);
+        signals.proofs_done = work.proofs;
         signals.wipes_done = work.wipes;
         signals.flushes_done = work.flushes;
         drop(signals);
@@ -198,6 +217,9 @@ struct Work {
     /// Wipe, for the store of this identity.
     wipe: Option<u64>,
     flushes: u64,
+    proofs: u64,
+    /// Commit.
+    commits: bool,
     closes: bool,
 }
 
@@ -221,7 +243,9 @@ impl Committer {
             if let Some(identity) = work.wipe {
                 self.wipe(identity);
             }
-            let failed = self.commit();
+            // Before anything is written: a merge would give damage a checksum of its own.
+            self.prove();
+            let failed = work.commits.then(|| self.commit());
             self.shared.finished(&work, failed);
             if work.closes {
                 self.release();
@@ -241,7 +265,10 @@ impl Committer {
                 };
                 let segments = disk.segments(&Segments::default())?;
                 let known = segments.known()?;
-                Ok(Ok((disk, State::of(segments, known, identity, watermark))))
+                let unproven = disk.is_unproven();
+                let mut state = State::of(segments, known, identity, watermark);
+                state.unproven = unproven;
+                Ok(Ok((disk, state)))
             })
         });
         let reason = match opened {
@@ -261,6 +288,22 @@ impl Committer {
         };
         self.create();
         self.shared.write().unusable = Some(reason);
+    }
+
+    /// Verifies the checksums that are still to be. If one is wrong nothing of the files is believed.
+    fn prove(&mut self) {
+        let Some(disk) = self.disk.as_mut().filter(|disk| disk.is_unproven()) else { return };
+        let proven = guarded(|| disk.prove());
+        if let Err(error) = &proven {
+            tracing::warn!(%error, "text index is to be rebuilt");
+            distrust(&self.dir);
+        }
+        let mut state = self.shared.write();
+        state.unproven = false;
+        if let Err(error) = proven {
+            state.damage.get_or_insert(error.to_string());
+        }
+        drop(state);
     }
 
     fn wipe(&mut self, identity: u64) {
@@ -337,9 +380,18 @@ impl Committer {
         if searched.is_empty() {
             return Disk::create(&self.dir, self.settings.buffer_bytes);
         }
-        let reason = match Disk::open(&self.dir, self.settings.buffer_bytes) {
-            Ok(Found::Usable(disk, identity, _)) if identity == wanted => return Ok(*disk),
-            Ok(Found::Usable(..) | Found::Unusable(_)) => "its files are gone".to_owned(),
+        let opened = Disk::open(&self.dir, self.settings.buffer_bytes).and_then(|found| {
+            guarded(|| match found {
+                Found::Usable(mut disk, identity, _) if identity == wanted => {
+                    disk.prove()?;
+                    Ok(Some(*disk))
+                }
+                Found::Usable(..) | Found::Unusable(_) => Ok(None),
+            })
+        });
+        let reason = match opened {
+            Ok(Some(disk)) => return Ok(disk),
+            Ok(None) => "its files are gone".to_owned(),
             Err(error) => error.to_string(),
         };
         self.shared.write().is_lost = true;

@@ -1,7 +1,7 @@
 //! The index on disk: the schema, opening without trust, and commits that carry the watermark.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tantivy::directory::ManagedDirectory;
@@ -18,6 +18,7 @@ use tantivy::{
 
 use super::document::Document;
 use super::files::{Files, META_FILE, empty, sweep};
+use super::seal::Identities;
 use super::segments::Segments;
 use crate::domain::id::MemoryId;
 use crate::domain::limits::TEXT_BUFFER_BYTES_MIN;
@@ -151,12 +152,15 @@ pub(super) struct Write {
 
 /// An open index directory.
 pub(super) struct Disk {
+    files: Files,
     index: Index,
     reader: IndexReader,
     fields: Fields,
     buffer_bytes: usize,
     /// Opened by the first commit.
     writer: Option<IndexWriter>,
+    /// The files whose checksums are still to be verified; nothing is written before.
+    unproven: Option<Identities>,
 }
 
 /// What was found in a directory.
@@ -170,8 +174,9 @@ pub(super) enum Found {
 impl Disk {
     /// Opens what lies in `dir`.
     ///
-    /// Every checksum is verified first: the library trusts its files, and damage met by its
-    /// background threads, or read as the size of something, would end the process.
+    /// Every checksum is verified first, unless the seal says that nobody has touched the files:
+    /// the library trusts them, and damage met by its background threads, or read as the size of
+    /// something, would end the process. [`Self::prove`] is to follow.
     ///
     /// # Errors
     /// [`IndexError::Failed`] if the files are damaged or cannot be read.
@@ -181,7 +186,8 @@ impl Disk {
                 return Ok(Found::Unusable("there was none"));
             }
             sweep(dir)?;
-            let index = Index::open(Files::open(dir)?)?;
+            let files = Files::open(dir)?;
+            let index = Index::open(files.clone())?;
             let (schema, fields) = Fields::schema();
             let stamp = index.load_metas()?.payload.as_deref().and_then(Stamp::read);
             let Some(Stamp { identity, watermark }) = stamp.filter(|_| index.schema() == schema)
@@ -191,12 +197,35 @@ impl Disk {
             let Some(watermark) = watermark else {
                 return Ok(Found::Unusable("a rebuild was not finished"));
             };
-            if let Some(damaged) = damaged_file(&index)? {
-                return Err(TantivyError::InternalError(format!("{damaged} is damaged")));
-            }
-            let disk = Self::of(index, fields, buffer_bytes)?;
+            let found = files.seal.look(segment_files(&index)?.into_iter())?;
+            let unproven = if files.seal.take(&found)? {
+                Some(found)
+            } else {
+                prove(&index)?;
+                files.seal.put(found);
+                None
+            };
+            let disk = Self::of(files, index, fields, buffer_bytes)?;
+            let disk = Self { unproven, ..disk };
             Ok(Found::Usable(Box::new(disk), identity, watermark))
         })
+    }
+
+    /// Whether checksums are still to be verified.
+    pub(super) fn is_unproven(&self) -> bool {
+        self.unproven.is_some()
+    }
+
+    /// Verifies the checksums, unless that was done, and has the files sealed again.
+    ///
+    /// # Errors
+    /// If a file is damaged.
+    pub(super) fn prove(&mut self) -> tantivy::Result<()> {
+        if let Some(found) = self.unproven.take() {
+            prove(&self.index)?;
+            self.files.seal.put(found);
+        }
+        Ok(())
     }
 
     /// Reads every file of the index in `dir` again, which may be in use, and compares checksums.
@@ -224,15 +253,22 @@ impl Disk {
         guarded(|| {
             empty(dir)?;
             let (schema, fields) = Fields::schema();
-            let index = Index::create(Files::open(dir)?, schema, IndexSettings::default())?;
-            Self::of(index, fields, buffer_bytes)
+            let files = Files::open(dir)?;
+            files.seal.put(Identities::new());
+            let index = Index::create(files.clone(), schema, IndexSettings::default())?;
+            Self::of(files, index, fields, buffer_bytes)
         })
     }
 
-    fn of(index: Index, fields: Fields, buffer_bytes: usize) -> tantivy::Result<Self> {
+    fn of(
+        files: Files,
+        index: Index,
+        fields: Fields,
+        buffer_bytes: usize,
+    ) -> tantivy::Result<Self> {
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let buffer_bytes = buffer_bytes.max(TEXT_BUFFER_BYTES_MIN);
-        Ok(Self { index, reader, fields, buffer_bytes, writer: None })
+        Ok(Self { files, index, reader, fields, buffer_bytes, writer: None, unproven: None })
     }
 
     /// The segments of the last commit; what `previous` holds of them is taken over.
@@ -300,15 +336,26 @@ impl Disk {
 
 /// The first file of the segments whose bytes do not agree with its checksum.
 fn damaged_file(index: &Index) -> tantivy::Result<Option<String>> {
-    let metas = index.load_metas()?;
-    // The library names each file that a segment may have; those it has written are managed.
-    let written = index.directory().list_managed_files();
-    for file in metas.list_segment_files().intersection(&written) {
-        if !ManagedDirectory::validate_checksum(index.directory(), file)? {
+    for file in segment_files(index)? {
+        if !ManagedDirectory::validate_checksum(index.directory(), &file)? {
             return Ok(Some(file.display().to_string()));
         }
     }
     Ok(None)
+}
+
+/// The files of the segments.
+fn segment_files(index: &Index) -> tantivy::Result<Vec<PathBuf>> {
+    // The library names each file that a segment may have; those it has written are managed.
+    let written = index.directory().list_managed_files();
+    Ok(index.load_metas()?.list_segment_files().intersection(&written).cloned().collect())
+}
+
+fn prove(index: &Index) -> tantivy::Result<()> {
+    match damaged_file(index)? {
+        Some(damaged) => Err(TantivyError::InternalError(format!("{damaged} is damaged"))),
+        None => Ok(()),
+    }
 }
 
 /// Runs what reads or writes index files: the library answers damage with errors and with panics.

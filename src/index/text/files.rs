@@ -18,17 +18,21 @@ use tantivy::directory::{
     DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
 };
 
+use super::seal::Seal;
+
 /// The file that makes a directory an index, written last in each commit.
 pub(super) const META_FILE: &str = "meta.json";
 /// How the library names a file that it has not finished, as `tempfile` does.
-const UNFINISHED: &str = ".tmp";
+pub(super) const UNFINISHED: &str = ".tmp";
 /// Bytes that end a list: the hash in hexadecimal digits and a line feed.
 const SEAL_BYTES: usize = 65;
 
 /// The files, as the library sees them.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
-    files: MmapDirectory,
+    mapped: MmapDirectory,
+    /// Renewed with each list of the segments.
+    pub(super) seal: Seal,
     #[cfg(test)]
     dir: PathBuf,
 }
@@ -37,7 +41,8 @@ impl Files {
     /// The files of `dir`.
     pub(super) fn open(dir: &Path) -> Result<Self, OpenDirectoryError> {
         Ok(Self {
-            files: MmapDirectory::open(dir)?,
+            mapped: MmapDirectory::open(dir)?,
+            seal: Seal::of(dir),
             #[cfg(test)]
             dir: dir.to_owned(),
         })
@@ -46,26 +51,26 @@ impl Files {
 
 impl Directory for Files {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.files.get_file_handle(path)
+        self.mapped.get_file_handle(path)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        self.files.delete(path)
+        self.mapped.delete(path)
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        self.files.exists(path)
+        self.mapped.exists(path)
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let file = self.files.open_write(path)?;
+        let file = self.mapped.open_write(path)?;
         #[cfg(test)]
         let file = super::tests::disk::limited(&self.dir, file);
         Ok(file)
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        let list = self.files.atomic_read(path)?;
+        let list = self.mapped.atomic_read(path)?;
         unsealed(list).map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))
     }
 
@@ -73,19 +78,23 @@ impl Directory for Files {
         let list = sealed(data);
         #[cfg(test)]
         super::tests::disk::take_room(&self.dir, list.len())?;
-        self.files.atomic_write(path, &list)
+        self.mapped.atomic_write(path, &list)?;
+        if path == Path::new(META_FILE) {
+            self.seal.renew(data);
+        }
+        Ok(())
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        self.files.sync_directory()
+        self.mapped.sync_directory()
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        self.files.acquire_lock(lock)
+        self.mapped.acquire_lock(lock)
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
-        self.files.watch(callback)
+        self.mapped.watch(callback)
     }
 }
 
@@ -98,7 +107,10 @@ pub(super) fn sealed(list: &[u8]) -> Vec<u8> {
 }
 
 /// The list in front of its hash.
-fn unsealed(mut sealed_list: Vec<u8>) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// If the hash is not its own.
+pub(super) fn unsealed(mut sealed_list: Vec<u8>) -> io::Result<Vec<u8>> {
     let end = sealed_list.len().saturating_sub(SEAL_BYTES);
     let list = sealed_list.get(..end).unwrap_or_default();
     if sealed(list) != sealed_list {

@@ -6,9 +6,11 @@
 //! are prefixed by namespace: a search walks the postings of the namespaces searched and nothing
 //! else, and takes its statistics from them.
 //!
-//! The files are never trusted: they are opened in the background, nothing is read from them before
-//! every checksum was verified, and whatever is damaged, of another version, of another store or half
-//! rebuilt is wiped and made again from the store. When a commit fails
+//! The files are never trusted: whatever is damaged, of another version, of another store or half
+//! rebuilt is wiped and made again from the store. They are opened in the background. If nobody has
+//! touched them since they were sealed (`seal.rs`) they are searched at once, and until every checksum
+//! was verified each hit is compared with the store, nothing is written, and a word that is in none of
+//! them is looked for again afterwards. Else nothing is read from them before that. When a commit fails
 //! (full disk), the tail keeps everything since the last good one, however much, and serves it; the
 //! commit is tried again later.
 
@@ -16,6 +18,7 @@ mod committer;
 mod disk;
 mod document;
 mod files;
+mod seal;
 mod search;
 mod segments;
 mod state;
@@ -29,6 +32,7 @@ use std::time::Duration;
 use self::committer::{Committer, Shared};
 use self::disk::{Disk, guarded};
 use self::document::Document;
+pub(crate) use self::search::Found;
 use self::search::Search;
 use self::segments::Segments;
 use self::state::State;
@@ -36,7 +40,7 @@ use super::catalog::{Catalog, CompiledFilter};
 use crate::domain::id::MemoryId;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
-use crate::domain::search::{TextCandidates, TextQuery};
+use crate::domain::search::TextQuery;
 use crate::ports::{ArmReport, IndexError};
 
 /// The name of this arm in errors.
@@ -115,6 +119,12 @@ impl TextIndex {
         self.shared.wipe(identity);
     }
 
+    /// Verifies the checksums that are still to be, and returns when that is done. If one is wrong,
+    /// searches fail from then on until a rebuild starts.
+    pub(crate) fn prove(&self) {
+        self.shared.prove();
+    }
+
     /// Reads the files again and compares their checksums, however they were when they were opened.
     ///
     /// # Errors
@@ -159,7 +169,8 @@ impl TextIndex {
     }
 
     /// The best `k` memories that contain a term of the query, under the filter, in `namespaces`
-    /// (those of the filter, by name).
+    /// (those of the filter, by name). Until checksums were verified they are to be compared with the
+    /// store.
     ///
     /// # Errors
     /// [`IndexError::Failed`] when reading the files fails, from then on until a rebuild starts.
@@ -170,7 +181,7 @@ impl TextIndex {
         filter: &CompiledFilter,
         namespaces: &[Namespace],
         k: usize,
-    ) -> Result<TextCandidates, IndexError> {
+    ) -> Result<Found, IndexError> {
         self.reading(|state| Search { catalog, query, filter, namespaces, k }.run(state))
     }
 
@@ -189,8 +200,9 @@ impl TextIndex {
         let problem = state.damage.as_ref().or(state.failure.as_ref());
         let detail = match problem {
             Some(reason) => reason.clone(),
-            None if !is_open => "its files are being verified".to_owned(),
+            None if !is_open => "its files are being opened".to_owned(),
             None if state.needs_rebuild() => "being rebuilt".to_owned(),
+            None if state.unproven => "ready, its checksums are being verified".to_owned(),
             None => "ready".to_owned(),
         };
         ArmReport {

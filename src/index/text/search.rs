@@ -4,14 +4,61 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use super::document::NamespaceKey;
+use super::document::{Document, NamespaceKey};
 use super::segments::Segment;
 use super::state::State;
 use crate::domain::bm25::{bm25, idf, telling};
 use crate::domain::id::MemoryId;
+use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::search::{TextCandidates, TextHit, TextQuery};
 use crate::index::catalog::{Catalog, CompiledFilter, NamespaceSlot, Slot};
+
+/// What a search found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) candidates: TextCandidates,
+    /// How it was scored, if that is to be compared with the store.
+    doubt: Option<Scoring>,
+}
+
+impl Found {
+    /// Nothing, for certain.
+    pub(crate) fn nothing() -> Self {
+        Self { candidates: TextCandidates::default(), doubt: None }
+    }
+
+    /// Whether it needs no comparison with the store.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.doubt.is_none()
+    }
+
+    /// The same for certain, if these memories, those of the hits in their order, are what the index
+    /// took them for: in that namespace, and with such words that the score is the same. That no
+    /// memory has any of the words is not to be said without proof.
+    pub(crate) fn compared_with(self, memories: &[Option<Memory>]) -> Option<Self> {
+        self.agrees_with(memories).then_some(Self { doubt: None, ..self })
+    }
+
+    fn agrees_with(&self, memories: &[Option<Memory>]) -> bool {
+        let Some(scoring) = &self.doubt else { return true };
+        let TextCandidates { hits, n_documents, .. } = &self.candidates;
+        let agrees = |(hit, memory): (&TextHit, &Option<Memory>)| {
+            memory.as_ref().is_some_and(|memory| {
+                let expected = scoring.scores(&Document::of(memory));
+                memory.namespace == hit.attributes.namespace
+                    && expected.len() == hit.scores.len()
+                    && expected.iter().zip(&hit.scores).all(|(a, b)| (a - b).abs() < SAME_SCORE)
+            })
+        };
+        (scoring.n_met > 0 || scoring.has_no_term() || *n_documents == 0)
+            && hits.len() == memories.len()
+            && hits.iter().zip(memories).all(agrees)
+    }
+}
+
+/// Scores of the same document that differ by less were only summed otherwise.
+const SAME_SCORE: f64 = 1e-9;
 
 /// What is asked.
 #[derive(Clone, Copy)]
@@ -25,7 +72,7 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     /// Searches everything `state` holds.
-    pub(super) fn run(self, state: &State) -> tantivy::Result<TextCandidates> {
+    pub(super) fn run(self, state: &State) -> tantivy::Result<Found> {
         let terms = Terms::of(self.query);
         let namespaces: HashMap<NamespaceKey, NamespaceSlot> = self
             .namespaces
@@ -40,21 +87,17 @@ impl Search<'_> {
 
         let n_documents = namespaces.values().map(|slot| self.catalog.n_in(*slot)).sum();
         let average = state.average_length(namespaces.into_keys());
-        Ok(self.ranked(&tally, &terms, n_documents, average))
+        let scoring = Scoring::of(&terms, &tally, n_documents, average);
+        let candidates = self.ranked(&tally, &scoring, n_documents);
+        Ok(Found { candidates, doubt: state.unproven.then_some(scoring) })
     }
 
     /// Scores what was tallied and takes the best.
-    fn ranked(
-        self,
-        tally: &Tally<'_>,
-        terms: &Terms<'_>,
-        n_documents: u64,
-        average: f64,
-    ) -> TextCandidates {
-        let clauses: Vec<Scores> = terms
+    fn ranked(self, tally: &Tally<'_>, scoring: &Scoring, n_documents: u64) -> TextCandidates {
+        let clauses: Vec<Scores> = scoring
             .clauses
             .iter()
-            .map(|clause| Scores::of(clause, tally, n_documents, average))
+            .map(|clause| Scores::of(clause, tally, scoring.average))
             .collect();
         let score_of = |at: usize| clauses.first().map_or(0.0, |clause| clause.score(at));
         let order = |a: &usize, b: &usize| -> Ordering {
@@ -113,7 +156,7 @@ impl<'a> Terms<'a> {
 }
 
 /// A memory that contains a term and passes the filter.
-struct Found {
+struct Met {
     id: MemoryId,
     slot: Slot,
     length: u32,
@@ -141,7 +184,7 @@ enum Admission {
 /// What was met of the query's terms.
 struct Tally<'a> {
     search: Search<'a>,
-    found: Vec<Found>,
+    found: Vec<Met>,
     /// By term.
     terms: Vec<TermTally>,
 }
@@ -221,7 +264,7 @@ impl<'a> Tally<'a> {
                 if !self.search.filter.matches(entry) {
                     return Admission::Counted;
                 }
-                self.found.push(Found { id: entry.id, slot, length });
+                self.found.push(Met { id: entry.id, slot, length });
                 Admission::Found(self.found.len() - 1)
             }
             _ => Admission::Out,
@@ -241,6 +284,54 @@ impl<'a> Tally<'a> {
     }
 }
 
+/// What a term of the query adds to a score.
+#[derive(Debug)]
+struct Weighed {
+    /// Its place in the tally.
+    term: usize,
+    token: String,
+    idf: f64,
+    telling: f64,
+}
+
+/// How the memories that were found are scored.
+#[derive(Debug)]
+struct Scoring {
+    clauses: Vec<Vec<Weighed>>,
+    average: f64,
+    /// Terms met, once a memory.
+    n_met: u64,
+}
+
+impl Scoring {
+    fn of(terms: &Terms<'_>, tally: &Tally<'_>, n_documents: u64, average: f64) -> Self {
+        let weigh = |&(term, weight): &(usize, f64)| {
+            let n_containing = tally.terms.get(term)?.n_containing;
+            Some(Weighed {
+                term,
+                token: (*terms.tokens.get(term)?).to_owned(),
+                idf: weight * idf(n_documents, n_containing),
+                telling: weight * telling(n_documents, n_containing),
+            })
+        };
+        let clauses = terms.clauses.iter().map(|clause| clause.iter().filter_map(weigh).collect());
+        let n_met = tally.terms.iter().map(|term| term.n_containing).sum();
+        Self { clauses: clauses.collect(), average, n_met }
+    }
+
+    /// The score of a document for each clause.
+    fn scores(&self, document: &Document) -> Vec<f64> {
+        let score = |term: &Weighed| {
+            bm25(document.frequency(&term.token), document.length, self.average, term.idf)
+        };
+        self.clauses.iter().map(|clause| clause.iter().map(score).sum()).collect()
+    }
+
+    fn has_no_term(&self) -> bool {
+        self.clauses.iter().all(Vec::is_empty)
+    }
+}
+
 /// The scores of one clause, by place in `Tally::found`.
 struct Scores {
     bm25: Vec<f64>,
@@ -251,24 +342,22 @@ struct Scores {
 }
 
 impl Scores {
-    fn of(clause: &[(usize, f64)], tally: &Tally<'_>, n_documents: u64, average: f64) -> Self {
+    fn of(clause: &[Weighed], tally: &Tally<'_>, average: f64) -> Self {
         let mut all = Self {
             bm25: vec![0.0; tally.found.len()],
             covered: vec![0.0; tally.found.len()],
             whole: 0.0,
         };
-        for (term, weight) in clause {
-            let Some(term) = tally.terms.get(*term) else { continue };
-            let told = weight * telling(n_documents, term.n_containing);
-            let idf = weight * idf(n_documents, term.n_containing);
-            all.whole += told;
+        for weighed in clause {
+            let Some(term) = tally.terms.get(weighed.term) else { continue };
+            all.whole += weighed.telling;
             for occurrence in &term.occurrences {
                 let at = occurrence.found;
                 if let (Some(found), Some(score), Some(covered)) =
                     (tally.found.get(at), all.bm25.get_mut(at), all.covered.get_mut(at))
                 {
-                    *score += bm25(occurrence.frequency, found.length, average, idf);
-                    *covered += told;
+                    *score += bm25(occurrence.frequency, found.length, average, weighed.idf);
+                    *covered += weighed.telling;
                 }
             }
         }

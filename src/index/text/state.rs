@@ -44,6 +44,9 @@ pub(super) struct State {
     pub(super) tail: HashMap<MemoryId, Change>,
     /// Every memory is in it: no rebuild is due or under way.
     pub(super) complete: bool,
+    /// The checksums of the files are still to be verified: what is found is to be compared with the
+    /// store.
+    pub(super) unproven: bool,
     /// Reading failed: nothing of `segments` is believed until the next rebuild.
     pub(super) damage: Option<String>,
     /// The files cannot be opened again: what is open is searched, nothing more is committed.

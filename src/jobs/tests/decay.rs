@@ -99,6 +99,7 @@ impl Home {
             sessions: SessionPolicy::default(),
             backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
             summary_chars: 200..=300,
+            reminders: crate::domain::reminder::ReminderSettings::default(),
             zone: TimeZone::UTC,
         };
         let service = Arc::new(Service::new(ports, settings));

@@ -239,6 +239,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         sessions: SessionPolicy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
+        reminders: crate::domain::reminder::ReminderSettings::default(),
         zone: TimeZone::UTC,
     };
     Arc::new(Service::new(ports, settings))

@@ -90,6 +90,20 @@ async fn the_last_line_counts_without_its_end() {
 }
 
 #[tokio::test]
+async fn who_hangs_up_after_nothing_but_nonsense_is_told_why() {
+    let filler = "x".repeat(LINE_BYTES_MAX + 1);
+    for (line, code) in [("nonsense", -32_700), ("[]", -32_600), (&filler, -32_600)] {
+        for _ in 0..10 {
+            let mut client = Daemon::new().dial();
+            client.write(line).await;
+            client.writer.shutdown().await.unwrap();
+            assert_eq!(client.read().await.unwrap()["error"]["code"], code);
+            assert_eq!(client.read().await, None);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_byte_order_mark_and_carriage_returns_are_ignored() {
     let mut client = Daemon::new().dial();
     client.write("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}\r").await;

@@ -4,8 +4,24 @@
 //! row becomes part of a message to one sink. Nothing here waits: whoever drives it asks when to come
 //! again.
 
+mod acks;
+mod advance;
+mod change;
+mod deliver;
+mod fault;
+mod list;
+mod open;
+mod outlets;
+mod owner;
+mod riders;
+mod set;
 mod view;
+mod when;
 
+pub use advance::Advanced;
+pub(crate) use outlets::Outlets;
+pub use outlets::{HOOK, Outlet};
+pub use owner::{DeadLetter, SinkReport};
 pub use view::{NextTelling, ReminderPage, ReminderView};
 
 use crate::domain::change::RequestKey;

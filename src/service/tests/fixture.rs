@@ -21,6 +21,7 @@ use crate::domain::likeness::Likeness;
 use crate::domain::memory::Memory;
 use crate::domain::namespace::Namespace;
 use crate::domain::ranking::RankingPolicy;
+use crate::domain::reminder::ReminderSettings;
 use crate::domain::session::SessionPolicy;
 use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
@@ -178,6 +179,28 @@ impl Fixture {
         self.index.load_words(self.store.clone()).await.unwrap();
     }
 
+    /// Other use cases over the same store, as after a restart; without models.
+    pub(super) fn restarted(&self, settings: Settings) -> Arc<Service> {
+        let store = &self.store;
+        let ports = Ports {
+            store: store.clone(),
+            ledger: store.clone(),
+            sessions: store.clone(),
+            reminders: store.clone(),
+            backups: Arc::new(RedbBackups::new(store.clone(), self.dir.path().join("backups"))),
+            transfer: store.clone(),
+            candidates: self.index.clone(),
+            embedder: None,
+            clusterer: Arc::new(DensityClusterer { exact_max: 5_000 }),
+            summarizer: None,
+            scorer: None,
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            meter: self.counted.clone(),
+        };
+        Arc::new(Service::new(ports, settings))
+    }
+
     /// The next ids that are given.
     pub(super) fn lay_out(&self, ids: impl IntoIterator<Item = MemoryId>) {
         self.ids.laid_out.lock().unwrap().extend(ids);
@@ -280,6 +303,7 @@ pub(super) fn service_settings() -> Settings {
         sessions: SessionPolicy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::from_hours(24), keep: 2 },
+        reminders: ReminderSettings::default(),
         zone: TimeZone::UTC,
     }
 }

@@ -2,7 +2,6 @@
 //! the tables.
 
 use std::fs::File;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use redb::ReadableDatabase as _;
@@ -31,11 +30,7 @@ pub(super) enum InspectError {
 
 /// Proves the backup at `path`.
 pub(super) fn prove(path: &Path) -> Result<Backup, InspectError> {
-    // To open a pipe waits for ever.
-    if path.metadata().map_err(TrailerError::from)?.file_type().is_fifo() {
-        return Err(TrailerError::from(std::io::Error::other("it is a pipe and no file")).into());
-    }
-    let mut file = File::open(path).map_err(TrailerError::from)?;
+    let mut file = open::open_plain(path).map_err(TrailerError::from)?;
     let trailer = Trailer::prove(&mut file)?;
     if trailer.format > FORMAT_VERSION {
         return Err(InspectError::NewerFormat { found: trailer.format });

@@ -10,7 +10,7 @@ mod restore;
 mod trailer;
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,7 @@ use super::RedbStore;
 use super::batch::Batch;
 use super::codec::{Stored, decode, encode};
 use super::errors::Result as StoreResult;
+use super::open::open_plain;
 use super::records::{Unknown, time};
 use super::snapshot::blocking;
 use super::tables::{BACKUPS, META, META_CREATED_AT, meta};
@@ -198,7 +199,7 @@ fn backups_in(dir: &Path) -> Result<Vec<(Trailer, Backup)>, BackupError> {
             continue;
         }
         let path = entry.path();
-        let trailer = File::open(&path).ok().and_then(|mut file| Trailer::read(&mut file).ok());
+        let trailer = open_plain(&path).ok().and_then(|mut file| Trailer::read(&mut file).ok());
         // What does not read as a backup is not ours to count or to remove.
         if let Some(trailer) = trailer {
             found.push((trailer, trailer.backup(&path)));

@@ -280,7 +280,7 @@ fn write<T>(
 
 /// Forgets in `new` what the store at `old` has forgotten; that store is only read.
 fn forget_again(new: &Database, old: &Path, settings: StoreSettings) -> StoreResult<Forgets> {
-    let file = match File::open(old) {
+    let file = match open::open_plain(old) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Forgets::NoStore),
         Err(error) => return Ok(Forgets::Unknown(error.to_string())),

@@ -12,7 +12,7 @@ use crate::domain::identity::Actor;
 use crate::ports::{Store, StoreError};
 use crate::store::migrations::{self, FORMAT_VERSION};
 use crate::store::tables::{META, META_FORMAT, META_IDENTITY, meta};
-use crate::store::{OpenError, RedbStore};
+use crate::store::{OpenError, RedbStore, ails};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -56,6 +56,33 @@ async fn rights_that_the_owner_took_from_himself_stay_taken() {
         assert_eq!((mode(&dir), mode(&file)), expected, "{of_dir:o} {of_file:o}");
     }
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[tokio::test]
+async fn a_pipe_in_place_of_a_file_is_told_and_waited_for_by_nobody() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = parent.path().join("state");
+    let pipe = |name: &str| {
+        let path = dir.join(name);
+        drop(fs::remove_file(&path));
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+    };
+    drop(open(&dir).unwrap());
+    pipe("recalld.lock");
+    assert!(ails(&dir, SETTINGS).is_none());
+    let refused = open(&dir).unwrap_err().to_string();
+    assert!(refused.contains("recalld.lock"), "{refused}");
+    fs::remove_file(dir.join("recalld.lock")).unwrap();
+    pipe("recalld.ballast");
+    let store = open(&dir).unwrap();
+    store.keep_ballast(1 << 20);
+    drop(store);
+    pipe("recalld.redb");
+    let refused = open(&dir).unwrap_err().to_string();
+    assert!(refused.contains("recalld.redb: it is a pipe and no file"), "{refused}");
+    assert!(ails(&dir, SETTINGS).is_none(), "no file is no ailing one");
 }
 
 #[tokio::test]

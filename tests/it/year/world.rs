@@ -229,6 +229,7 @@ fn settings_of_a_workstation() -> Settings {
         grouping: Policy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::from_hours(24), keep: 1 },
+        reminders: recalld::domain::reminder::ReminderSettings::default(),
         zone: TimeZone::UTC,
     }
 }

@@ -54,6 +54,7 @@ fn everything_is_read_back_from_json() {
         n_failures: 3,
         paused_until: now,
         disabled: Some("gone".to_owned()),
+        disabled_at: now,
         full_at: now,
     };
     let text = serde_json::to_string(&SinkForm::from(&sink)).unwrap();

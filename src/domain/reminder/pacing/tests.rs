@@ -79,8 +79,20 @@ fn what_a_sink_asks_for_holds_for_all_messages_to_it() {
     // A shorter wait that is asked for later does not end it.
     sink.fail(&BREAKER, Some(SignedDuration::from_secs(1)), second(1));
     assert_eq!(sink.gate(&PACE, second(6)), Gate::Wait(second(7)));
-    sink.disable("gone".to_owned());
+    sink.disable("gone".to_owned(), second(0));
     assert_eq!(sink.gate(&PACE, second(600)), Gate::Disabled("gone"));
+}
+
+#[test]
+fn a_clock_that_was_ahead_leaves_no_pause_behind() {
+    let mut sink = SinkState::default();
+    sink.fail(&BREAKER, Some(SignedDuration::from_secs(600)), second(86_400));
+    sink.use_at(&PACE, second(86_400));
+    assert_eq!(sink.gate(&PACE, second(0)), Gate::Open);
+    sink.use_at(&PACE, second(0));
+    sink.fail(&BREAKER, Some(SignedDuration::from_secs(7)), second(0));
+    assert_eq!(sink.gate(&PACE, second(6)), Gate::Wait(second(7)));
+    assert!(sink.full_at < Some(second(86_400)));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
+use super::super::seal::Seal;
 use tantivy::directory::{AntiCallToken, TerminatingWrite, WritePtr};
 
 /// Bytes left, for the directories of which little is left.
@@ -18,6 +19,13 @@ pub(in crate::index) fn leave_room(dir: &Path, bytes: Option<usize>) {
         None => room.remove(dir),
     };
     drop(room);
+}
+
+/// Seals the files in `dir` as they are, as if they had always been so.
+pub(in crate::index) fn reseal(dir: &Path) {
+    let names = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into());
+    let seal = Seal::of(dir);
+    seal.put(seal.look(names).unwrap());
 }
 
 /// Takes room for bytes that are to be written.

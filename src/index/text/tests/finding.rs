@@ -269,7 +269,8 @@ fn a_memory_is_found_at_once_while_commits_run() {
             }
             let compiled = catalog.compile(&filter);
             let found = index.search(&catalog, &query, &compiled, &filter.namespaces, 9).unwrap();
-            let numbers: Vec<u64> = found.hits.iter().map(|hit| number(hit.id)).collect();
+            let numbers: Vec<u64> =
+                found.candidates.hits.iter().map(|hit| number(hit.id)).collect();
             assert_eq!(numbers, [n]);
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -281,6 +282,6 @@ fn a_memory_is_found_at_once_while_commits_run() {
     let compiled = catalog.compile(&filter);
     for (word, n_found) in [("latest", 1), ("earlier", 300)] {
         let found = index.search(&catalog, &read(word), &compiled, &filter.namespaces, 999);
-        assert_eq!(found.unwrap().n_matching, n_found, "{word}");
+        assert_eq!(found.unwrap().candidates.n_matching, n_found, "{word}");
     }
 }

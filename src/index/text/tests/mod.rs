@@ -4,6 +4,7 @@ mod differential;
 pub(in crate::index) mod disk;
 mod faults;
 mod finding;
+mod sealed;
 mod statistics;
 
 use std::collections::BTreeMap;
@@ -102,7 +103,8 @@ impl World {
 
     fn try_search(&self, query: &TextQuery, filter: &Filter, k: usize) -> Answer {
         let compiled = self.catalog.compile(filter);
-        self.index.search(&self.catalog, query, &compiled, &filter.namespaces, k)
+        let found = self.index.search(&self.catalog, query, &compiled, &filter.namespaces, k);
+        found.map(|found| found.candidates)
     }
 
     fn search(&self, query: &str, filter: &Filter, k: usize) -> TextCandidates {

@@ -554,6 +554,7 @@ fn service_settings() -> Settings {
         sessions: SessionPolicy::default(),
         summary_chars: 200..=300,
         backup: BackupPolicy { every: Duration::ZERO, keep: 1 },
+        reminders: crate::domain::reminder::ReminderSettings::default(),
         zone: TimeZone::UTC,
     }
 }

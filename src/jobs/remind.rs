@@ -1,0 +1,207 @@
+//! The loop of the reminders: carries on what is due, and has messages brought to the sinks.
+//!
+//! It is no job of the scheduler, since it waits for no turn: what is due is told when the clock reads
+//! that time. Sinks do not wait for one another; each has one message under way at most. Nothing
+//! depends on when the loop looks, only what is told late.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::limits::{
+    CLOCK_STEP_MIN, REMINDER_LOOK_EVERY, REMINDER_LOOK_PAUSE, REMINDER_STOP_WAIT,
+    REMINDER_TRIM_EVERY,
+};
+use crate::ports::Clock;
+use crate::service::{Service, ServiceError};
+
+/// What the loop lives on.
+pub struct Reminding {
+    /// The use cases.
+    pub service: Arc<Service>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ends it.
+    pub stop: CancellationToken,
+}
+
+/// What came of a round at a sink: its name, and when there is more to do.
+type Round = (String, Result<Option<Timestamp>, ServiceError>);
+
+/// When each sink is to be looked at again; `None`: while a round is under way.
+type Looks = BTreeMap<String, Option<Timestamp>>;
+
+impl Reminding {
+    /// Runs until it is told to stop, and then until messages under way have an outcome, at most
+    /// [`REMINDER_STOP_WAIT`]. `asked` is awaited between two looks and may end whenever it wants:
+    /// whoever watches over the daemon sees that this loop goes round.
+    pub async fn live(&self, asked: impl Fn() -> BoxFuture<'static, ()>) {
+        let mut rounds: FuturesUnordered<BoxFuture<'_, Round>> = FuturesUnordered::new();
+        let mut looks = Looks::new();
+        let mut beat = Beat::new(&*self.clock);
+        let mut is_begun = false;
+        while !self.stop.is_cancelled() {
+            is_begun = is_begun || self.begin().await;
+            let wait = if is_begun {
+                self.look(&mut beat, &mut looks, &mut rounds).await
+            } else {
+                REMINDER_LOOK_EVERY
+            };
+            tokio::select! {
+                () = self.stop.cancelled() => break,
+                () = asked() => {}
+                Some((name, round)) = rounds.next(), if !rounds.is_empty() => {
+                    let next = self.after(&name, round);
+                    looks.insert(name, Some(next));
+                }
+                key = self.service.acknowledged() => {
+                    if let Err(error) = self.service.acknowledge_message(key).await {
+                        tracing::warn!(%error, "acknowledgement lost");
+                    }
+                }
+                () = self.service.reminders_changed() => looks.retain(|_, look| look.is_none()),
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+        let ending = async { while rounds.next().await.is_some() {} };
+        if tokio::time::timeout(REMINDER_STOP_WAIT, ending).await.is_err() {
+            tracing::warn!("messages were still under way");
+        }
+    }
+
+    /// Takes up what the last process left; whether that was done.
+    async fn begin(&self) -> bool {
+        match self.service.take_over_reminders(self.clock.now()).await {
+            Ok(_) => true,
+            Err(error) => {
+                tracing::warn!(%error, "reminders wait for the store");
+                false
+            }
+        }
+    }
+
+    /// Carries on what is due and starts rounds; gives the time until there is more to do.
+    async fn look<'a>(
+        &'a self,
+        beat: &mut Beat,
+        looks: &mut Looks,
+        rounds: &mut FuturesUnordered<BoxFuture<'a, Round>>,
+    ) -> Duration {
+        let now = self.clock.now();
+        let latest = later(now, REMINDER_LOOK_EVERY);
+        if let Err(error) = self.carry_on(beat, looks, now).await {
+            tracing::warn!(%error, "reminders wait for the store");
+            return REMINDER_LOOK_EVERY;
+        }
+        let waiting = match self.service.waiting_sinks().await {
+            Ok(waiting) => waiting,
+            Err(error) => {
+                tracing::warn!(%error, "reminders wait for the store");
+                return REMINDER_LOOK_EVERY;
+            }
+        };
+        let mut next = latest;
+        for name in waiting {
+            match looks.get(&name) {
+                // One round at a time.
+                Some(None) => continue,
+                Some(Some(at)) if *at > now => {
+                    next = next.min(*at);
+                    continue;
+                }
+                Some(Some(_)) | None => {}
+            }
+            looks.insert(name.clone(), None);
+            rounds.push(Box::pin(async move {
+                let round = self.service.deliver_to(&name, &self.stop).await;
+                (name, round)
+            }));
+        }
+        if let Ok(Some(wake)) = self.service.next_reminder_wake().await {
+            next = next.min(wake);
+        }
+        Duration::try_from(next.duration_since(now)).unwrap_or_default().max(REMINDER_LOOK_PAUSE)
+    }
+
+    async fn carry_on(
+        &self,
+        beat: &mut Beat,
+        looks: &mut Looks,
+        now: Timestamp,
+    ) -> Result<(), ServiceError> {
+        if let Some(step) = beat.step(&*self.clock) {
+            tracing::debug!(step_s = step.as_secs(), "every reminder is looked at");
+            self.service.review_reminders(now).await?;
+            looks.retain(|_, look| look.is_none());
+        }
+        let advanced = self.service.advance_reminders(now).await?;
+        if advanced.n_told > 0 {
+            looks.retain(|_, look| look.is_none());
+        }
+        if advanced.n_skipped > 0 {
+            tracing::info!(n_items = advanced.n_skipped, "occurrences not told");
+        }
+        if beat.is_time_to_trim(&*self.clock) {
+            let n_items = self.service.trim_reminders().await?;
+            tracing::debug!(n_items, "old reminders and messages removed");
+        }
+        Ok(())
+    }
+
+    /// When a sink is to be looked at after a round.
+    fn after(&self, name: &str, round: Result<Option<Timestamp>, ServiceError>) -> Timestamp {
+        let latest = later(self.clock.now(), REMINDER_LOOK_EVERY);
+        match round {
+            Ok(next) => next.unwrap_or(latest),
+            Err(error) => {
+                tracing::warn!(sink = name, %error, "messages wait for the store");
+                latest
+            }
+        }
+    }
+}
+
+/// How the clock goes.
+struct Beat {
+    /// Wall clock less monotonic time, when it was last looked at.
+    offset: SignedDuration,
+    trimmed: Option<Duration>,
+}
+
+impl Beat {
+    fn new(clock: &dyn Clock) -> Self {
+        Self { offset: offset(clock), trimmed: None }
+    }
+
+    /// By how much the clock was set, or the machine slept, since the last look.
+    fn step(&mut self, clock: &dyn Clock) -> Option<SignedDuration> {
+        let before = std::mem::replace(&mut self.offset, offset(clock));
+        let step = self.offset.saturating_sub(before);
+        (step.unsigned_abs() >= CLOCK_STEP_MIN).then_some(step)
+    }
+
+    fn is_time_to_trim(&mut self, clock: &dyn Clock) -> bool {
+        let now = clock.monotonic();
+        let is_time =
+            self.trimmed.is_none_or(|last| now.saturating_sub(last) >= REMINDER_TRIM_EVERY);
+        if is_time {
+            self.trimmed = Some(now);
+        }
+        is_time
+    }
+}
+
+fn offset(clock: &dyn Clock) -> SignedDuration {
+    let passed = SignedDuration::try_from(clock.monotonic()).unwrap_or(SignedDuration::MAX);
+    clock.now().duration_since(Timestamp::UNIX_EPOCH).saturating_sub(passed)
+}
+
+fn later(now: Timestamp, by: Duration) -> Timestamp {
+    now.checked_add(by).unwrap_or(Timestamp::MAX)
+}

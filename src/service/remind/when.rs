@@ -1,0 +1,236 @@
+//! Reads when a reminder is meant, as callers say it.
+
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ZonedDateTime};
+
+use crate::domain::reminder::{End, Given, Lead, Rule, RuleError, instant, told, zone_named};
+use crate::domain::scanner::{Found, Precision, When, scan, whole};
+use crate::domain::when;
+use crate::service::ServiceError;
+
+/// Least confidence of a time in a text that a caller wants to be reminded of; chosen: below it are
+/// times that are told of as past.
+const READ_MIN: f64 = 0.3;
+
+/// When a caller says it, and where times without a zone are.
+pub(super) struct Said {
+    /// Now, on the wall of the zone.
+    pub(super) now: ZonedDateTime,
+    /// The time of a day that is named without one.
+    pub(super) all_day_at: Time,
+}
+
+/// When something is meant.
+pub(super) struct Meant {
+    /// When it takes place.
+    pub(super) rule: Rule,
+    /// How long before it the text asks to be reminded.
+    pub(super) lead: Option<Lead>,
+    /// Whether a time of day was named.
+    pub(super) is_timed: bool,
+    /// What the text is about beside the time.
+    pub(super) subject: Option<String>,
+}
+
+impl Said {
+    /// At `now`, where `zone` is what the caller names, else `usual`.
+    ///
+    /// # Errors
+    /// `Refused` for a zone that is not known or has no name.
+    pub(super) fn new(
+        now: Timestamp,
+        zone: Option<&str>,
+        usual: &TimeZone,
+        all_day_at: Time,
+    ) -> Result<Self, ServiceError> {
+        let zone = match zone {
+            Some(name) => zone_named(name).map_err(|why| ServiceError::refused("zone", why))?,
+            None => usual.clone(),
+        };
+        if zone.iana_name().is_none() {
+            return Err(ServiceError::refused("zone", RuleError::Offset));
+        }
+        Ok(Self { now: now.to_zoned_datetime(zone), all_day_at })
+    }
+
+    fn zone(&self) -> &TimeZone {
+        self.now.time_zone()
+    }
+
+    /// What `at` and `rule` say; `None`: nothing.
+    ///
+    /// # Errors
+    /// `Refused` names the argument.
+    pub(super) fn given(
+        &self,
+        at: Option<&str>,
+        rule: Option<&str>,
+    ) -> Result<Option<Meant>, ServiceError> {
+        match (at, rule) {
+            (None, None) => Ok(None),
+            (Some(at), None) => self.at(at).map(Some),
+            (at, Some(rule)) if is_ical(rule) => self.ical(rule, at).map(Some),
+            (at, Some(rule)) => self.words(rule, at).map(Some),
+        }
+    }
+
+    /// The surest time to come that a text names, if it names one.
+    pub(super) fn in_text(&self, text: &str, now: Timestamp) -> Option<Result<Meant, RuleError>> {
+        let is_meant =
+            |found: &Found| found.confidence >= READ_MIN && found.when.next_after(now).is_some();
+        let found = scan(text, &self.now, self.all_day_at).into_iter().filter(is_meant);
+        // Of equally sure ones the first, which is the last in this order.
+        let surest = found.rev().max_by(|a, b| a.confidence.total_cmp(&b.confidence));
+        surest.map(meant)
+    }
+
+    /// A moment, as [`crate::domain::when`] or the scanner reads it.
+    ///
+    /// # Errors
+    /// `Refused` for what is no moment or no later one.
+    pub(super) fn moment(
+        &self,
+        argument: &'static str,
+        text: &str,
+    ) -> Result<Timestamp, ServiceError> {
+        if let Some((_, at, _)) = exact(text, self.zone()) {
+            return Ok(at);
+        }
+        let found = self.whole(argument, text)?;
+        match found.when {
+            When::At(moment) => Ok(moment.at),
+            When::Every(_) => Err(ServiceError::refused(argument, "expected one moment")),
+        }
+    }
+
+    /// The end of a rule.
+    ///
+    /// # Errors
+    /// `Refused` for both, and for what is no day.
+    pub(super) fn end(
+        &self,
+        until: Option<&str>,
+        count: Option<u32>,
+    ) -> Result<Option<End>, ServiceError> {
+        let Some(until) = until else { return Ok(count.map(End::Count)) };
+        if count.is_some() {
+            return Err(ServiceError::refused("until", "`until` and `count` exclude each other"));
+        }
+        let last = match when::parse_end(until, self.zone()) {
+            Ok(last) => last,
+            Err(_) => self.moment("until", until)?,
+        };
+        Ok(Some(End::Until(self.zone().to_datetime(last).date())))
+    }
+
+    fn at(&self, text: &str) -> Result<Meant, ServiceError> {
+        if let Some((civil, at, zone)) = exact(text, self.zone()) {
+            let rule = once(civil, at, zone).map_err(|why| ServiceError::refused("at", why))?;
+            return Ok(Meant { rule, lead: None, is_timed: true, subject: None });
+        }
+        let found = self.whole("at", text)?;
+        Ok(Meant { subject: None, ..meant(found).map_err(|why| ServiceError::refused("at", why))? })
+    }
+
+    /// A rule in lines of iCalendar, whose start is `at`, else today.
+    fn ical(&self, rule: &str, at: Option<&str>) -> Result<Meant, ServiceError> {
+        let (start, zone) = match at {
+            None => (self.now.date().to_datetime(self.all_day_at), self.zone().clone()),
+            Some(at) => {
+                let rule = self.at(at)?.rule;
+                (rule.parts().start, rule.zone().clone())
+            }
+        };
+        let given = Given { start: Some(start), zone: Some(&zone) };
+        let upper = rule.to_uppercase();
+        let is_timed = at.is_some() || upper.contains("BYHOUR") || upper.contains("DTSTART");
+        let rule =
+            Rule::from_ical(rule, given).map_err(|why| ServiceError::refused("rule", why))?;
+        Ok(Meant { rule, lead: None, is_timed, subject: None })
+    }
+
+    /// A rule in words, whose time or start is `at`.
+    fn words(&self, rule: &str, at: Option<&str>) -> Result<Meant, ServiceError> {
+        let start = at.and_then(|at| exact(at, self.zone()));
+        let words = match (at, &start) {
+            (Some(at), None) => format!("{rule} {at}"),
+            _ => rule.to_owned(),
+        };
+        let found = self.whole("rule", &words)?;
+        if matches!(found.when, When::At(_)) {
+            let why = "expected a rule like \"every Friday 15:00\" or FREQ=WEEKLY;BYDAY=FR; \
+                       a single time belongs into `at`";
+            return Err(ServiceError::refused("rule", why));
+        }
+        let refused = |why: RuleError| ServiceError::refused("rule", why);
+        let mut meant = Meant { subject: None, ..meant(found).map_err(refused)? };
+        if let Some((civil, _, zone)) = start {
+            let mut parts = meant.rule.parts().clone();
+            (parts.start, parts.zone) = (civil, zone);
+            meant = Meant { rule: Rule::new(parts).map_err(refused)?, is_timed: true, ..meant };
+        }
+        Ok(meant)
+    }
+
+    fn whole(&self, argument: &'static str, text: &str) -> Result<Found, ServiceError> {
+        whole(text, &self.now, self.all_day_at).map_err(|why| ServiceError::refused(argument, why))
+    }
+}
+
+/// Whether something of a rule is still to come.
+///
+/// # Errors
+/// `Refused`: it is over.
+pub(super) fn check_to_come(
+    argument: &'static str,
+    rule: &Rule,
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    if rule.next_after(now).is_some() {
+        return Ok(());
+    }
+    let last = rule.last().map_or_else(String::new, |last| told(last.at, rule.zone()));
+    let why = format!("expected a time to come, got {last}, which is over");
+    Err(ServiceError::refused(argument, why))
+}
+
+fn meant(found: Found) -> Result<Meant, RuleError> {
+    let rule = match &found.when {
+        When::At(moment) => once(moment.civil, moment.at, moment.zone.clone())?,
+        When::Every(rule) => Rule::clone(rule),
+    };
+    let subject = Some(found.subject).filter(|subject| subject.chars().any(char::is_alphanumeric));
+    let is_timed = found.precision == Precision::Minute;
+    Ok(Meant { rule, lead: found.lead, is_timed, subject })
+}
+
+/// A time written with its day: on the wall, as a moment, and its zone.
+fn exact(text: &str, zone: &TimeZone) -> Option<(DateTime, Timestamp, TimeZone)> {
+    let text = text.trim();
+    let (at, zone) = if let Ok(zoned) = text.parse::<ZonedDateTime>() {
+        (zoned.timestamp(), zoned.time_zone().clone())
+    } else if let Ok(at) = text.parse::<Timestamp>() {
+        (at, zone.clone())
+    } else {
+        let civil: DateTime = text.contains([':', 'T', 't']).then(|| text.parse().ok())??;
+        let civil = civil.with().subsec_nanosecond(0).build().ok()?;
+        return Some((civil, instant(civil, zone)?, zone.clone()));
+    };
+    let at = Timestamp::from_second(at.as_second()).ok()?;
+    Some((zone.to_datetime(at), at, zone))
+}
+
+/// One occurrence at this moment. The second of a time that comes twice has no name on the wall of its
+/// zone, only in UTC.
+fn once(civil: DateTime, at: Timestamp, zone: TimeZone) -> Result<Rule, RuleError> {
+    if instant(civil, &zone) == Some(at) {
+        return Rule::once(civil, zone);
+    }
+    Rule::once(TimeZone::UTC.to_datetime(at), TimeZone::UTC)
+}
+
+fn is_ical(rule: &str) -> bool {
+    let upper = rule.to_uppercase();
+    upper.contains("FREQ=") || upper.contains("DTSTART")
+}

@@ -1,0 +1,245 @@
+//! Messages on their way: failures, pauses, doubts, dead letters, sinks that go.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::fixture::{agent, owner};
+use super::recorder::{Answer, Recorder, World, outlet, says, time};
+use crate::domain::reminder::{DeliveryState, Outcome};
+use crate::ports::Reminders;
+use crate::service::remind::{SetReminder, SinkReport};
+
+fn retry(after: Option<i64>, why: &str) -> Answer {
+    let after = after.map(SignedDuration::from_secs);
+    Answer::Is(Outcome::Retry { after, why: why.to_owned() })
+}
+
+async fn report(w: &World, name: &str) -> SinkReport {
+    let reports = w.service.sink_reports().await.unwrap();
+    reports.into_iter().find(|report| report.name == name).unwrap()
+}
+
+async fn count(w: &World, state: DeliveryState) -> u64 {
+    let port: &dyn Reminders = &*w.f.store;
+    let counts = port.row_counts().await.unwrap();
+    counts.into_iter().filter(|(known, ..)| *known == state).map(|(.., n)| n).sum()
+}
+
+#[tokio::test]
+async fn a_sink_that_asks_for_a_pause_gets_it_and_loses_nothing() {
+    let w = World::new().await;
+    w.team.answers([retry(Some(7), "429"), retry(Some(7), "429"), retry(Some(7), "429")]);
+    for at in ["14:00", "14:01"] {
+        w.set_at(at, &format!("2026-11-30T{at}")).await;
+    }
+    w.live_until("2026-11-30T16:00+01:00").await;
+    let times = w.team.arrived();
+    let refused: Vec<_> = times.iter().take(3).map(|arrived| arrived.at).collect();
+    for (refused, next) in refused.iter().zip(times.iter().skip(1)) {
+        assert!(next.at.duration_since(*refused) >= SignedDuration::from_secs(7), "{times:?}");
+    }
+    assert_eq!(count(&w, DeliveryState::Sent).await, 2);
+    assert_eq!(times.len(), 5, "two that were taken and three that were not");
+}
+
+#[tokio::test]
+async fn what_is_refused_is_dead_at_once_with_the_reason_and_can_be_sent_again_or_dropped() {
+    let w = World::new().await;
+    w.team.answers([
+        Answer::Is(Outcome::Refused("code 19021: sign match fail".to_owned())),
+        Answer::Is(Outcome::Refused("code 19021: sign match fail".to_owned())),
+    ]);
+    w.set_at("tea", "2026-11-30T14:00").await;
+    w.set_at("cake", "2026-11-30T15:00").await;
+    w.live_until("2026-11-30T16:00+01:00").await;
+    let dead = w.service.dead_letters(&owner(), 10).await.unwrap();
+    let texts: Vec<&str> =
+        dead.iter().map(|letter| letter.entry.as_ref().unwrap().text.as_str()).collect();
+    assert_eq!(texts, ["cake", "tea"]);
+    assert!(dead[0].row.delivery.why.as_ref().unwrap().contains("19021"));
+    assert_eq!(report(&w, "team").await.n_dead, 2);
+    let key = |at: usize| dead[at].row.delivery.key.to_string();
+    w.service.retry_delivery(&owner(), &key(0)).await.unwrap();
+    w.service.drop_delivery(&owner(), &key(1)[..8]).await.unwrap();
+    w.live_until("2026-11-30T16:01+01:00").await;
+    assert_eq!(w.team.arrived().len(), 3);
+    assert_eq!(report(&w, "team").await.n_dead, 0);
+    for (key, caller) in [
+        ("00000000", owner()),
+        ("0", owner()),
+        (key(0).as_str(), owner()),
+        (key(0).as_str(), agent("a")),
+    ] {
+        assert!(w.service.retry_delivery(&caller, key).await.is_err(), "{key}");
+    }
+    assert!(w.service.dead_letters(&agent("a"), 10).await.is_err());
+}
+
+#[tokio::test]
+async fn failures_are_tried_again_until_the_attempts_are_used_up() {
+    let w = World::with(|settings| settings.reminders.attempts_max = 4).await;
+    w.team.answers((0..10).map(|_| retry(None, "502")));
+    w.set_at("tea", "2026-11-30T14:00").await;
+    w.live_until("2026-12-01T16:00+01:00").await;
+    assert_eq!(w.team.arrived().len(), 4);
+    let keys: Vec<_> = w.team.arrived().iter().map(|arrived| arrived.message.key).collect();
+    assert!(keys.iter().all(|key| *key == keys[0]), "one message is one key");
+    let dead = w.service.dead_letters(&owner(), 10).await.unwrap();
+    let why = dead[0].row.delivery.why.clone().unwrap();
+    assert_eq!(why, "given up after 4 attempts: 502");
+}
+
+#[tokio::test]
+async fn a_sink_that_fails_again_and_again_is_left_alone_and_then_told_together() {
+    let w = World::new().await;
+    w.team.answers((0..5).map(|_| retry(None, "502")));
+    for minute in 0..10 {
+        w.set_at(&format!("{minute}"), &format!("2026-11-30T14:0{minute}")).await;
+    }
+    w.live_until("2026-11-30T14:03+01:00").await;
+    assert!(report(&w, "team").await.waits_until.is_some());
+    w.live_until("2026-11-30T15:00+01:00").await;
+    assert_eq!(count(&w, DeliveryState::Sent).await, 10);
+    assert!(w.team.arrived().len() < 15, "{:?}", w.team.times());
+    assert_eq!(report(&w, "team").await.state.n_failures, 0);
+}
+
+#[tokio::test]
+async fn a_sink_that_takes_nothing_holds_its_messages_until_somebody_sees_to_it() {
+    let w = World::new().await;
+    w.team.answers([Answer::Is(Outcome::Disabled("404: no such webhook".to_owned()))]);
+    for minute in 0..3 {
+        w.set_at(&format!("{minute}"), &format!("2026-11-30T14:0{minute}")).await;
+    }
+    w.live_until("2026-11-30T16:00+01:00").await;
+    assert_eq!(w.team.arrived().len(), 1, "it is not asked again");
+    let team = report(&w, "team").await;
+    assert_eq!(team.state.disabled.as_deref(), Some("404: no such webhook"));
+    assert_eq!(team.state.disabled_at, Some(time("2026-11-30T14:00+01:00")));
+    assert_eq!(team.n_queued, 3);
+    w.service.see_to_reminders(w.now()).await.unwrap();
+    w.live_until("2026-11-30T16:30+01:00").await;
+    assert_eq!(count(&w, DeliveryState::Sent).await, 3);
+    // What waits for too long is given up, with the reason.
+    w.team.answers([Answer::Is(Outcome::Disabled("gone".to_owned()))]);
+    w.set_at("late", "2026-11-30T17:00").await;
+    w.live_until("2026-12-02T16:30+01:00").await;
+    let dead = w.service.dead_letters(&owner(), 10).await.unwrap();
+    assert_eq!(dead[0].row.delivery.why.as_deref(), Some("expired: gone"));
+    // A test that gets through shows that somebody has seen to it.
+    w.service.test_sink(&owner(), "team").await.unwrap();
+    assert_eq!(report(&w, "team").await.state.disabled, None);
+    assert!(w.service.test_sink(&owner(), "tema").await.is_err());
+    assert!(w.service.test_sink(&agent("a"), "team").await.is_err());
+}
+
+#[tokio::test]
+async fn messages_for_a_sink_that_is_gone_end_there_with_the_reason() {
+    let w = World::new().await;
+    w.team.answers([retry(Some(600), "later")]);
+    let asked = SetReminder {
+        at: Some("2026-11-30T14:00".to_owned()),
+        sinks: vec!["team".to_owned()],
+        ..says("tea")
+    };
+    w.set(asked).await;
+    w.live_until("2026-11-30T14:05+01:00").await;
+    let phone = Recorder::new("phone", &w.f.clock);
+    w.service.use_sinks(vec![outlet(&phone)]);
+    w.live_until("2026-11-30T15:00+01:00").await;
+    let dead = w.service.dead_letters(&owner(), 10).await.unwrap();
+    let why = dead[0].row.delivery.why.clone().unwrap();
+    assert_eq!(why, "the configuration has no sink team any more");
+    assert_eq!((report(&w, "team").await.place, phone.arrived().len()), (None, 0));
+}
+
+/// Lets the process end while the sink has the message and has not answered.
+async fn die_before_the_answer(w: &mut World) {
+    w.team.answers([Answer::Hangs]);
+    w.f.clock.set(time("2026-11-30T14:00+01:00"));
+    w.service.advance_reminders(w.now()).await.unwrap();
+    let service = std::sync::Arc::clone(&w.service);
+    let sending = tokio::spawn(async move { service.deliver_reminders().await });
+    while w.team.arrived().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    sending.abort();
+    assert!(sending.await.unwrap_err().is_cancelled());
+    w.f.clock.advance(Duration::from_secs(2));
+    w.restart().await;
+}
+
+#[tokio::test]
+async fn a_message_without_an_answer_is_repeated_once_and_marked_so() {
+    let mut w = World::new().await;
+    w.set_at("tea", "2026-11-30T14:00").await;
+    die_before_the_answer(&mut w).await;
+    w.live_until("2026-11-30T16:00+01:00").await;
+    let arrived = w.team.arrived();
+    assert_eq!(arrived.len(), 2);
+    assert_eq!(arrived[0].message.key, arrived[1].message.key);
+    assert!(!arrived[0].message.may_repeat && arrived[1].message.may_repeat);
+    // No third time.
+    w.restart().await;
+    w.live_until("2026-11-30T18:00+01:00").await;
+    assert_eq!(w.team.arrived().len(), 2);
+}
+
+#[tokio::test]
+async fn doubts_are_left_alone_where_that_is_asked_for_and_do_not_matter_to_a_sink_that_knows_keys()
+{
+    let mut w = World::new().await;
+    w.set_at("tea", "2026-11-30T14:00").await;
+    w.team.may(|abilities| abilities.knows_keys = true);
+    die_before_the_answer(&mut w).await;
+    w.live_until("2026-11-30T16:00+01:00").await;
+    let arrived = w.team.arrived();
+    assert_eq!((arrived.len(), arrived[0].message.key), (2, arrived[1].message.key));
+    assert!(!arrived[1].message.may_repeat);
+
+    let w = World::with(|settings| settings.reminders.repeats_uncertain = false).await;
+    w.team.answers([Answer::Is(Outcome::Unknown("no answer".to_owned()))]);
+    w.set_at("tea", "2026-11-30T14:00").await;
+    w.live_until("2026-11-30T16:00+01:00").await;
+    assert_eq!(w.team.arrived().len(), 1);
+    let uncertain = w.service.dead_letters(&owner(), 10).await.unwrap();
+    assert_eq!(uncertain[0].row.delivery.state, DeliveryState::Uncertain);
+    let key = uncertain[0].row.delivery.key.to_string();
+    w.service.retry_delivery(&owner(), &key).await.unwrap();
+    w.live_until("2026-11-30T16:01+01:00").await;
+    assert!(w.team.arrived()[1].message.may_repeat);
+}
+
+#[tokio::test]
+async fn a_digest_is_sent_again_with_the_same_parts_under_the_same_key() {
+    let w = World::new().await;
+    w.team.answers([retry(Some(60), "later")]);
+    for n in 0..3 {
+        w.set_at(&format!("matter {n}"), "2026-11-30T14:00").await;
+    }
+    w.set_at("another", "2026-11-30T14:00:30").await;
+    w.live_until("2026-11-30T15:00+01:00").await;
+    let arrived = w.team.arrived();
+    assert_eq!(arrived.len(), 3, "{arrived:?}");
+    assert_eq!(arrived[0].message.key, arrived[1].message.key);
+    assert_eq!(arrived[0].message.reminders, arrived[1].message.reminders);
+    assert_eq!(arrived[2].message.reminders.len(), 1);
+}
+
+#[tokio::test]
+async fn one_sink_does_not_wait_for_another_and_old_rows_are_removed() {
+    let w = World::new().await;
+    let phone = Recorder::new("phone", &w.f.clock);
+    w.service.use_sinks(vec![outlet(&w.team), outlet(&phone)]);
+    phone.answers([retry(Some(3_000), "later")]);
+    let view = w.set_at("tea", "2026-11-30T14:00").await;
+    w.live_until("2026-11-30T14:00:01+01:00").await;
+    assert_eq!((w.team.arrived().len(), phone.arrived().len()), (1, 1));
+    w.live_until("2026-11-30T16:00+01:00").await;
+    assert_eq!(phone.arrived().len(), 2);
+    assert_eq!(w.service.trim_reminders().await.unwrap(), 0);
+    w.live_until("2027-01-15T12:00+01:00").await;
+    assert!(w.service.trim_reminders().await.unwrap() >= 2);
+    assert!(w.service.reminder(&owner(), &view.entry.id.to_string()).await.is_err());
+}
