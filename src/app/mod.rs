@@ -93,6 +93,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Export { .. }
         | Command::Import { .. }
         | Command::Jobs(_)
+        | Command::Remind(_)
+        | Command::Sinks(_)
         | Command::Verify { .. }
         | Command::Eval(_)
         | Command::Completions { .. } => Ok(cli::run(arguments, &door(arguments, &loaded))),

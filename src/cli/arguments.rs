@@ -1,9 +1,16 @@
 //! The command line, as clap reads it.
 
+mod reminders;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+
+pub(super) use reminders::{
+    AddArguments, ChangeArguments, DeadCommand, DeliveryKeys, RemindCommand, RemindListArguments,
+    ReminderIds, SinksCommand, SnoozeArguments, WhenArguments,
+};
 
 /// What the options of every command stand under in its help.
 const GLOBAL: &str = "Global options";
@@ -96,6 +103,12 @@ pub enum Command {
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
     },
+    /// Set, list, acknowledge, snooze, change and end reminders
+    #[command(subcommand)]
+    Remind(RemindCommand),
+    /// Show and test where reminders go
+    #[command(subcommand)]
+    Sinks(SinksCommand),
     /// Back up the store while the daemon runs
     Backup {
         /// A new file [default: a name with the time, in the directory of the backups]

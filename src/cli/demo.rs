@@ -1,5 +1,6 @@
-//! `recalld demo`: the main job at work, with a real daemon, two agents behind real bridges, and a
-//! kill in the middle. Each step checks what it shows and fails if it is not so.
+//! `recalld demo`: the main job at work, with a real daemon, two agents behind real bridges, a kill in
+//! the middle, and a reminder that arrives at a webhook. Each step checks what it shows and fails if
+//! it is not so.
 
 #![expect(
     clippy::indexing_slicing,
@@ -15,6 +16,7 @@ use super::output::say;
 use super::session::{CliError, call_on};
 use super::show::text;
 use super::trial::{Trial, stop};
+use super::webhook::Receiver;
 use crate::clock::SystemClock;
 use crate::mcp::client::Client;
 use crate::ports::Clock as _;
@@ -34,6 +36,11 @@ const QUESTIONS: [(&str, &str, &str); 3] = [
     ("乌龙茶", "by word", "乌龙茶"),
     ("INC-90312", "by identifier", "INC-90312"),
 ];
+
+/// From the setting of the reminder until it is due.
+const REMIND_AFTER: Duration = Duration::from_secs(2);
+/// Longest wait for it to arrive.
+const WEBHOOK_WAIT: Duration = Duration::from_mins(1);
 
 /// Time between two looks whether every vector is there.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -56,24 +63,23 @@ impl Steps {
     }
 
     fn done(&mut self, what: &str) {
-        self.answered(what, None);
+        self.showed(what, &Value::Null, &[]);
     }
 
-    /// A question that was answered by this memory, for these reasons.
-    fn answered(&mut self, what: &str, answer: Option<(&str, &[&str])>) {
+    /// A step that showed something: to programs as fields, to people as lines.
+    fn showed(&mut self, what: &str, fields: &Value, lines: &[String]) {
         let now = self.clock.monotonic();
         let ms = now.saturating_sub(self.started).as_secs_f64() * 1e3;
         let ms = (ms * 10.0).round() / 10.0;
         let mut step = json!({ "step": what, "ms": ms });
-        if let Some((best, reasons)) = answer {
-            step["found"] = best.into();
-            step["reasons"] = reasons.into();
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            step[name] = value.clone();
         }
         self.done.push(step);
         if !self.json {
             say(&format!("{:>2}. {what}  [{ms:.1} ms]", self.done.len()));
-            if let Some((best, reasons)) = answer {
-                say(&format!("      -> {best}\n         because {}", reasons.join(", ")));
+            for line in lines {
+                say(&format!("      {line}"));
             }
         }
         self.started = self.clock.monotonic();
@@ -91,7 +97,8 @@ impl Steps {
 /// Runs the demo in a temporary directory, which is removed at the end.
 pub(super) async fn run(json: bool) -> Result<(), CliError> {
     let dir = tempfile::Builder::new().prefix("recalld-demo-").tempdir()?;
-    let trial = Trial::new(dir.path(), "")?;
+    let receiver = Receiver::start().await?;
+    let trial = Trial::new(dir.path(), &config(receiver.url()))?;
     if !json {
         say(&format!("recalld demo, in {}\n", dir.path().display()));
     }
@@ -128,9 +135,46 @@ pub(super) async fn run(json: bool) -> Result<(), CliError> {
     let found = reviewer.call("memory_search", json!({ "query": "乌龙茶" })).await?;
     expect(contents(&found).is_empty(), "a forgotten memory is not found", &found)?;
     steps.done("reviewer asked for it again: nothing, and the answer says so");
+    remind(&mut planner, &mut reviewer, &receiver, &mut steps).await?;
     stop(daemon).await?;
     steps.done("stopped the daemon in order");
     steps.end();
+    Ok(())
+}
+
+/// A place for reminders: the receiver.
+fn config(url: &str) -> String {
+    format!("[sinks.webhook]\nkind = \"json\"\nurl = \"{url}\"\n")
+}
+
+/// One agent sets a reminder; it reaches the webhook, and the other agent, who acknowledges it.
+async fn remind(
+    planner: &mut BridgedAgent,
+    reviewer: &mut BridgedAgent,
+    receiver: &Receiver,
+    steps: &mut Steps,
+) -> Result<(), CliError> {
+    let at = steps.clock.now().checked_add(REMIND_AFTER).unwrap_or_default();
+    let arguments = json!({ "text": "Water the plants", "at": at.to_string() });
+    let set = planner.call("reminder_set", arguments).await?;
+    let told = text(&set["reminder"]["next"][0]["told"]);
+    steps.done(&format!("planner set a reminder, to be told {told}"));
+    let waited = tokio::time::timeout(WEBHOOK_WAIT, receiver.next()).await;
+    let sent =
+        waited.map_err(|_| CliError::Data("no reminder reached the webhook".to_owned()))??;
+    let message = &sent["data"];
+    expect(message["title"] == json!("Water the plants"), "the reminder arrives", &sent)?;
+    let parts = ["title", "text", "footer"].map(|part| text(&message[part])).join("\n");
+    let lines: Vec<String> = parts.lines().map(|line| format!("| {line}")).collect();
+    let what = "it arrived at the webhook, a server of this program on 127.0.0.1";
+    steps.showed(what, &json!({ "sent": message }), &lines);
+    let found = reviewer.call("memory_search", json!({ "query": "sofa" })).await?;
+    let due = &found["reminders"][0];
+    expect(due["text"] == json!("Water the plants"), "it rides in what reviewer asks", &found)?;
+    let arguments = json!({ "id": due["id"], "action": "ack" });
+    let done = reviewer.call("reminder_update", arguments).await?;
+    expect(done["reminder"]["state"] == json!("done"), "it is over", &done)?;
+    steps.done("reviewer was told of it in the answer to a search, and acknowledged it");
     Ok(())
 }
 
@@ -151,7 +195,8 @@ async fn ask(
         .filter_map(Value::as_str)
         .collect();
     let what = format!("reviewer asked \"{question}\" ({how})");
-    steps.answered(&what, Some((best, &reasons)));
+    let lines = [format!("-> {best}"), format!("   because {}", reasons.join(", "))];
+    steps.showed(&what, &json!({ "found": best, "reasons": reasons }), &lines);
     Ok(())
 }
 

@@ -7,9 +7,11 @@ mod arguments;
 mod failure;
 mod jobs;
 mod output;
+mod remind;
 mod requests;
 mod session;
 mod show;
+mod sinks;
 mod status;
 mod words;
 
@@ -20,6 +22,7 @@ mod demo;
 mod eval;
 mod transfer;
 mod trial;
+mod webhook;
 
 use std::process::ExitCode;
 
@@ -86,6 +89,8 @@ async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
         }
         Command::Forget(what) => return forget(door, what, json).await,
         Command::Jobs(what) => return jobs::run(what, door, json).await,
+        Command::Remind(what) => return remind::run(what, door, json).await,
+        Command::Sinks(what) => return sinks::run(what, door, json).await,
         Command::Show { ids, history } => {
             show::whole(&session::get_whole(door, ids, *history).await?, json);
             return Ok(());

@@ -149,7 +149,7 @@ fn scope(scope: &ScopeArguments) -> ToolArguments {
 }
 
 /// The fields that are there.
-fn fields<const N: usize>(fields: [(&str, Value); N]) -> ToolArguments {
+pub(super) fn fields<const N: usize>(fields: [(&str, Value); N]) -> ToolArguments {
     fields
         .into_iter()
         .filter(|(_, value)| !value.is_null())
@@ -157,6 +157,7 @@ fn fields<const N: usize>(fields: [(&str, Value); N]) -> ToolArguments {
         .collect()
 }
 
-fn list_of(items: &[String]) -> Value {
+/// A list, or nothing.
+pub(super) fn list_of(items: &[String]) -> Value {
     if items.is_empty() { Value::Null } else { json!(items) }
 }

@@ -32,7 +32,8 @@ fn printable(c: char) -> char {
     if (c.is_control() && c != '\n' && c != '\t') || is_turning { '\u{fffd}' } else { c }
 }
 
-fn cell(value: &Value) -> String {
+/// A value in a table, which may be cut.
+pub(super) fn cell(value: &Value) -> String {
     let whole = text(value);
     let short: String = whole.chars().take(CELL_CHARS).collect();
     if short.len() < whole.len() { format!("{short}…") } else { short }

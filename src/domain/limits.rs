@@ -153,6 +153,14 @@ pub const HANDLES_SHOWN_MAX: usize = 10;
 pub const FORGOTTEN_IDS_SHOWN_MAX: usize = 200;
 /// Hard cap of a tool result's text, bytes (about 6,000 to 8,000 tokens).
 pub const RESULT_BYTES_MAX: usize = 24 * 1024;
+/// Of these the room of the reminders that ride in each form of a result, bytes.
+pub const RIDING_BYTES_MAX: usize = 4 * 1024;
+/// Due reminders that ride in a result.
+pub const RIDERS_MAX: usize = 3;
+/// Characters of the text of a reminder that rides.
+pub const RIDER_CHARS_MAX: usize = 160;
+/// Mentions of reminders to agents that are remembered, so that they are not made again too soon.
+pub const RIDES_KEPT_MAX: usize = 20_000;
 
 /// Connections waiting to be accepted.
 pub const SOCKET_BACKLOG: i32 = 1_024;

@@ -127,7 +127,10 @@ impl Handler {
                 turn = calls.acquire() => turn,
                 () = context.ct.cancelled() => return Err(ToolError::Cancelled),
             };
-            tools::run(name, call, arguments).await.unwrap_or(Err(ToolError::Cancelled))
+            let outcome = tools::run(name, call, arguments).await;
+            let mut reply = outcome.unwrap_or(Err(ToolError::Cancelled))?;
+            self.shared.riding.ride(&self.shared, caller, &mut reply).await;
+            Ok(reply)
         };
         let run = AssertUnwindSafe(run).catch_unwind();
         let finished = if tools::is_reading(name) {

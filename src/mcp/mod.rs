@@ -4,7 +4,8 @@
 //! the self-contained requests of 2026-07-28. A message goes from `socket` and `connections`
 //! through `lines` and `transport` (framing, answers to what is no message) to rmcp, which calls
 //! `handler`; that checks limits and calls one of `tools`, which reads its arguments with `args`,
-//! asks the service, and puts the `reply` together. Nothing here touches the store.
+//! asks the service, and puts the `reply` together; what is due is `riding` in it. Nothing here touches
+//! the store.
 
 pub mod client;
 pub mod transfer;
@@ -22,10 +23,12 @@ mod info;
 mod offline;
 mod prompts;
 mod resources;
+mod riding;
 mod tools;
 
 mod args;
 mod error;
+mod reminders;
 mod reply;
 mod schema;
 
@@ -133,6 +136,7 @@ struct Shared {
     settings: watch::Receiver<McpSettings>,
     calls: Mutex<(usize, Arc<Semaphore>)>,
     connections: connections::Connections,
+    riding: riding::Riding,
 }
 
 impl Shared {
@@ -163,6 +167,7 @@ impl Shared {
             settings,
             calls,
             connections,
+            riding: riding::Riding::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::domain::budget::tokens_estimate;
 use crate::domain::limits::{
-    HANDLES_SHOWN_MAX, LINKED_CHARS_MAX, LINKS_SHOWN_MAX, RESULT_BYTES_MAX,
+    HANDLES_SHOWN_MAX, LINKED_CHARS_MAX, LINKS_SHOWN_MAX, RESULT_BYTES_MAX, RIDING_BYTES_MAX,
 };
 use crate::domain::memory::{Memory, Origin, Status};
 
@@ -37,6 +37,16 @@ impl Reply {
         put(&mut self.structured, name, value);
     }
 
+    /// Adds a list to the structure, also an empty one: who reads the structure looks there.
+    pub(super) fn items(&mut self, name: &str, items: Vec<Value>) {
+        self.structured.insert(name.to_owned(), Value::Array(items));
+    }
+
+    /// Whether the structure has this field.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.structured.contains_key(name)
+    }
+
     /// Adds a fact that is a list of remarks, to both forms.
     pub(super) fn remarks(&mut self, name: &str, remarks: &[String]) {
         for remark in remarks {
@@ -56,8 +66,7 @@ impl Reply {
     /// Adds memories, to both forms, under one set of marks.
     pub(super) fn memories(&mut self, name: &str, shown: &[Shown<'_>]) {
         if shown.is_empty() {
-            // The one list that is there even when it is empty: who reads the structure looks here.
-            self.structured.insert(name.to_owned(), Value::Array(Vec::new()));
+            self.items(name, Vec::new());
             return;
         }
         let mark = mark(shown);
@@ -125,8 +134,9 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The hard cap alone.
-    pub(super) const CAP: Self = Self { bytes: RESULT_BYTES_MAX, tokens: usize::MAX };
+    /// The hard cap alone, but for the room of the reminders that ride in every result.
+    pub(super) const CAP: Self =
+        Self { bytes: RESULT_BYTES_MAX - RIDING_BYTES_MAX, tokens: usize::MAX };
 }
 
 /// How much of a memory is shown beside its text.

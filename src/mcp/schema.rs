@@ -71,11 +71,12 @@ pub(super) fn tool(
     let mut schema = JsonObject::new();
     schema.insert("type".to_owned(), json!("object"));
     schema.insert("properties".to_owned(), Value::Object(named));
-    let annotations = ToolAnnotations::new()
-        .read_only(conduct == Conduct::Reads)
-        .destructive(conduct == Conduct::Changes)
-        .idempotent(true)
-        .open_world(false);
+    let reads = conduct == Conduct::Reads;
+    let mut annotations = ToolAnnotations::new().read_only(reads).open_world(false);
+    // Of a tool that only reads these say nothing (MCP, `ToolAnnotations`), and cost tokens.
+    if !reads {
+        annotations = annotations.destructive(conduct == Conduct::Changes).idempotent(true);
+    }
     let tool = Tool::new(name, description, schema).with_annotations(annotations);
     if !is_core {
         return tool;

@@ -56,6 +56,7 @@ pub const EVENTS: &[LogEvent] = &[
     event("sink takes nothing from us", "it is left alone until the configuration is reloaded"),
     event("outcome of a message not recorded", "it is taken for uncertain when its time is over"),
     event("acknowledgement lost", "of a message on the desktop; the reminder stays open"),
+    event("due reminders could not be read", "an answer went to an agent without them"),
     event("reminders wait for the store", "why it cannot be read or written; it is tried again"),
     event("messages wait for the store", "the same, for one sink"),
     event("messages were still under way", "they are taken for uncertain at the next start"),

@@ -144,6 +144,13 @@ fn check_every_request(inspector: &Inspector<'_>) {
     assert_eq!(judged["memories"][0]["id"], id, "{judged}");
     let told = inspector.call("memory_context", &json!({ "query": format!("{era} tea") }));
     assert_eq!(told["memories"][0]["content"], green.as_str(), "{told}");
+    let set = json!({ "text": format!("{era} tea"), "at": "in 3 days" });
+    let reminder = inspector.call("reminder_set", &set)["reminder"]["id"].clone();
+    let listed = inspector.call("reminder_list", &json!({ "view": "upcoming" }));
+    assert_eq!(listed["reminders"][0]["id"], reminder, "{listed}");
+    let cancelled = json!({ "id": reminder, "action": "cancel" });
+    let ended = inspector.call("reminder_update", &cancelled);
+    assert_eq!(ended["reminder"]["state"], "cancelled", "{ended}");
     let status = inspector.call("memory_status", &json!({}));
     assert_eq!(status["store"]["n_memories"], 1, "{status}");
 

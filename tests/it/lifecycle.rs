@@ -133,14 +133,15 @@ fn the_demo_shows_the_main_job_and_checks_each_step() {
     let output = home.run(&["demo"]);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    for step in ["by meaning", "by word", "by identifier", "SIGKILL", "forgot", "in order"] {
+    let steps = ["by meaning", "by word", "by identifier", "SIGKILL", "forgot", "in order"];
+    for step in steps.into_iter().chain(["arrived at the webhook", "| Water the plants"]) {
         assert!(printed.contains(step), "{step}: {printed}");
     }
     let output = home.run(&["--json", "demo"]);
     assert!(output.status.success(), "{output:?}");
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     let steps = told["steps"].as_array().unwrap();
-    assert_eq!(steps.len(), 15, "{told}");
+    assert_eq!(steps.len(), 18, "{told}");
     let is_told = |step: &&Value| step["found"].is_string() && !step["reasons"][0].is_null();
     assert_eq!(steps.iter().filter(is_told).count(), 6, "{told}");
     assert!(steps.iter().all(|step| step["ms"].is_number()), "{told}");

@@ -42,6 +42,7 @@ mod rebuild;
 mod recall;
 mod reembed;
 mod reload;
+mod remind;
 mod rough;
 mod rules;
 mod scenarios;

@@ -82,6 +82,12 @@ async def drive(mode, program, arguments):
         assert told["memories"][0]["content"].endswith("green tea"), told
         status = await call("memory_status")
         assert status["store"]["n_memories"] >= 3, status
+        reminder = (await call("reminder_set", text=f"{mode} tea", at="in 3 days"))["reminder"]
+        assert len(reminder["next"]) == 1, reminder
+        listed = await call("reminder_list", view="upcoming")
+        assert listed["reminders"][0]["id"] == reminder["id"], listed
+        ended = await call("reminder_update", id=reminder["id"], action="cancel")
+        assert ended["reminder"]["state"] == "cancelled", ended
         await call("memory_forget", ids=[memory])
         assert called == set(tools), set(tools) ^ called
 

@@ -20,7 +20,7 @@ fn scalars(value: &Value, found: &mut Vec<String>) {
 
 /// Checks a result's two forms against each other and the cap.
 #[track_caller]
-fn check_forms(result: &Value) {
+pub(super) fn check_forms(result: &Value) {
     let shown = text(result);
     let mut structured = result["structuredContent"].clone();
     assert!(shown.len() <= RESULT_BYTES_MAX, "{} bytes of text", shown.len());

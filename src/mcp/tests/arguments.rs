@@ -33,6 +33,7 @@ fn word(name: &str) -> &'static str {
         "after" => "2020-01-01",
         "before" => "2030-01-01T00:00:00Z",
         "as_of" | "occurred_at" | "valid_to" | "at" => "2026-01-01",
+        "to_come" => "2026-04-01T09:00:00Z",
         "role" => "Assistant",
         "kind" => "FACT",
         "status" => "Active",
@@ -40,6 +41,12 @@ fn word(name: &str) -> &'static str {
         "order" => "oldest",
         "tag_match" => "ALL",
         "zone" => "Europe/Berlin",
+        "rule" => "every Friday 15:00",
+        "lead" => "PT1H",
+        "priority" => "Urgent",
+        "on_missed" => "SKIP",
+        "until" => "2027-01-01",
+        "view" => "Due",
         "namespace" => "user",
         "metadata" => r#"{"project":"x"}"#,
         _ => "tea",
@@ -58,6 +65,8 @@ fn base(tool: &str, id: &str) -> Value {
         "maintenance_run" => json!({"job": "DECAY"}),
         "session_append" => json!({"session": "tea", "content": "Anna drinks tea"}),
         "session_get" => json!({"session": "tea"}),
+        "reminder_set" => json!({"text": "tea", "rule": "every Friday at 9:00"}),
+        "reminder_update" => json!({"id": id, "action": "change", "text": "tea"}),
         _ => json!({}),
     }
 }
@@ -76,25 +85,44 @@ const SKIPPED: &[&str] = &[
     "verdict",
     "job",
     "run",
+    "memory",
+    "sinks",
+    "action",
 ];
 
 #[tokio::test]
 async fn every_argument_of_every_tool_is_read_in_every_form() {
     let mut client = Daemon::new().legacy("x").await;
-    let id = client.store("Anna drinks tea").await;
+    let memory = client.store("Anna drinks tea").await;
+    let set = json!({"text": "tea", "rule": "every Friday at 9:00"});
+    let set = client.ok("reminder_set", set).await;
+    let reminder = set["reminder"]["id"].as_str().unwrap();
     for tool in tools::listed(Toolset::Full) {
+        let id = if tool.name == "reminder_update" { reminder } else { &memory };
         let properties = tool.input_schema["properties"].as_object().unwrap();
         for (name, schema) in properties {
             if SKIPPED.contains(&name.as_str()) {
                 continue;
             }
-            for form in forms(name, schema["type"].as_str().unwrap()) {
-                let mut arguments = base(&tool.name, &id);
-                if ["content", "query"].contains(&name.as_str()) && (form.is_null() || form == "") {
+            // A snooze has one, and nothing is due here.
+            if tool.name == "reminder_update" && name == "for" {
+                continue;
+            }
+            let is_to_come = tool.name.starts_with("reminder_") && name == "at";
+            let sort = if is_to_come { "to_come" } else { name };
+            for form in forms(sort, schema["type"].as_str().unwrap()) {
+                let mut arguments = base(&tool.name, id);
+                if ["content", "query", "text"].contains(&name.as_str())
+                    && (form.is_null() || form == "")
+                {
+                    continue;
+                }
+                let is_absent = ["", "null", "undefined"].map(Value::from).contains(&form);
+                // It is what names a time.
+                if name == "rule" && tool.name == "reminder_set" && (is_absent || form.is_null()) {
                     continue;
                 }
                 // Without one it is that of the connection, and this has none.
-                let is_absent = ["", "null", "undefined"].map(Value::from).contains(&form);
                 if tool.name.starts_with("session_")
                     && name == "session"
                     && (is_absent || form.is_null())
@@ -168,12 +196,44 @@ async fn wrong_values_are_errors_that_name_the_argument_and_store_nothing() {
 }
 
 #[tokio::test]
+async fn wrong_values_about_reminders_name_the_argument_and_set_nothing() {
+    let mut client = Daemon::new().legacy("x").await;
+    for (tool, name, value, expected) in [
+        ("reminder_set", "at", json!("whenever"), "`at`:"),
+        ("reminder_set", "rule", json!("sometimes"), "`rule`:"),
+        ("reminder_set", "lead", json!("early"), "`lead`:"),
+        ("reminder_set", "zone", json!("Mars/Olympus"), "`zone`:"),
+        ("reminder_set", "sinks", json!("pigeon"), "`sinks`: expected"),
+        ("reminder_set", "priority", json!("top"), "`priority`: expected normal or urgent"),
+        ("reminder_set", "on_missed", json!("cry"), "`on_missed`: expected late, skip or coalesce"),
+        ("reminder_set", "count", json!(0), "`count`: expected a whole number 1"),
+        ("reminder_set", "memory", json!("zzzzzzzz"), "zzzzzzzz"),
+        ("reminder_set", "namespace", json!("agent/other"), "not writable"),
+        ("reminder_list", "view", json!("old"), "`view`: expected one of due, upcoming"),
+        ("reminder_list", "limit", json!(0), "`limit`: expected a whole number 1 to 200"),
+        ("reminder_update", "id", json!(null), "`id`: expected the id or handle of a reminder"),
+        ("reminder_update", "action", json!("eat"), "`action`: expected one of ack, snooze"),
+        ("reminder_update", "action", json!(null), "`action`: expected one of ack, snooze"),
+    ] {
+        let mut arguments = base(tool, "00000000");
+        if name == "at" {
+            arguments = json!({"text": "tea"});
+        }
+        arguments[name] = value;
+        let refusal = client.refused(tool, arguments.clone()).await;
+        assert!(refusal.contains(expected), "{tool} {arguments}: {refusal}");
+    }
+    let listed = client.ok("reminder_list", json!({"view": "all"})).await;
+    assert_eq!(listed["reminders"], json!([]), "{listed}");
+}
+
+#[tokio::test]
 async fn arguments_nobody_knows_are_ignored_and_named() {
     let mut client = Daemon::new().legacy("x").await;
     let id = client.store("Anna drinks tea").await;
     for tool in tools::listed(Toolset::Full) {
-        // Nothing has been run that could be undone.
-        if tool.name == "maintenance_undo" {
+        // Nothing has been run that could be undone, or set that could be changed.
+        if ["maintenance_undo", "reminder_update"].contains(&tool.name.as_ref()) {
             continue;
         }
         let mut arguments = base(&tool.name, &id);

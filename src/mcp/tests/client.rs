@@ -1,6 +1,7 @@
 //! A raw client: lines in, lines out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -12,16 +13,18 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::fake::{FakeCandidates, FakeMeter, NOW, OneJob, Trouble, service};
+use super::fake::{FakeCandidates, FakeMeter, OneJob, Trouble, clock, service};
 use crate::clock::ManualClock;
 use crate::domain::identity::{Access, AgentName, ReadGrant};
 use crate::domain::namespace::{Namespace, NamespacePattern};
+use crate::mcp::REQUEST_KEY;
 use crate::mcp::connections::connection;
 use crate::mcp::hello::Uids;
 use crate::mcp::transport::Life;
 use crate::mcp::{
     AccessPolicy, Control, Mcp, McpSettings, ProcessReport, Reloaded, Shared, SocketLook, Toolset,
 };
+use crate::ports::Clock;
 
 pub(super) const MODERN: &str = "2026-07-28";
 
@@ -29,6 +32,7 @@ pub(super) const MODERN: &str = "2026-07-28";
 pub(super) struct Daemon {
     pub(super) candidates: Arc<FakeCandidates>,
     pub(super) meter: Arc<FakeMeter>,
+    clock: Arc<ManualClock>,
     shared: Arc<Shared>,
     pub(super) stop: CancellationToken,
 }
@@ -54,9 +58,17 @@ impl Daemon {
 
     pub(super) fn with(settings: McpSettings) -> Self {
         let (candidates, meter) = (Arc::<FakeCandidates>::default(), Arc::<FakeMeter>::default());
-        let mcp = mcp(Arc::clone(&candidates), Arc::clone(&meter), settings);
+        let clock = clock();
+        let mcp = mcp(Arc::clone(&candidates), Arc::clone(&meter), Arc::clone(&clock), settings);
         let shared = Arc::new(Shared::new(mcp));
-        Self { candidates, meter, shared, stop: CancellationToken::new() }
+        Self { candidates, meter, clock, shared, stop: CancellationToken::new() }
+    }
+
+    /// Lets time pass, and reminders become due.
+    pub(super) async fn pass(&self, time: Duration) {
+        self.clock.advance(time);
+        let now = Clock::now(&*self.clock);
+        self.shared.service.advance_reminders(now).await.unwrap();
     }
 
     /// Makes the searches to come misbehave.
@@ -92,12 +104,13 @@ impl Daemon {
 pub(super) fn mcp(
     candidates: Arc<FakeCandidates>,
     meter: Arc<FakeMeter>,
+    clock: Arc<ManualClock>,
     settings: McpSettings,
 ) -> Mcp {
     Mcp {
-        service: service(candidates, Arc::clone(&meter)),
+        service: service(candidates, Arc::clone(&meter), Arc::clone(&clock)),
         access: access(),
-        clock: Arc::new(ManualClock::at(NOW.parse().unwrap())),
+        clock,
         meter,
         control: Arc::new(NoControl),
         maintenance: Arc::new(OneJob),
@@ -228,6 +241,14 @@ impl Client {
         assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
         assert!(result.get("structuredContent").is_none(), "errors have no structure");
         text(&result)
+    }
+
+    /// Calls a tool under an idempotency key.
+    pub(super) async fn keyed(&mut self, key: &str, tool: &str, arguments: Value) -> Value {
+        let meta = json!({ REQUEST_KEY: key });
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        let answer = self.request("tools/call", params).await;
+        answer["result"]["structuredContent"].clone()
     }
 
     /// Stores a memory; returns its id.

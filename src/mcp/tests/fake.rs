@@ -197,8 +197,17 @@ impl Maintenance for OneJob {
     }
 }
 
+/// A clock that stands still.
+pub(super) fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::at(NOW.parse().unwrap()))
+}
+
 /// A service over a store in memory and the ports above.
-pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) -> Arc<Service> {
+pub(super) fn service(
+    candidates: Arc<FakeCandidates>,
+    meter: Arc<FakeMeter>,
+    clock: Arc<ManualClock>,
+) -> Arc<Service> {
     let now = NOW.parse().unwrap();
     let settings = StoreSettings { cache_bytes: 1024 * 1024 };
     let store = RedbStore::open_with_backend(InMemoryBackend::new(), settings, now).unwrap();
@@ -216,7 +225,7 @@ pub(super) fn service(candidates: Arc<FakeCandidates>, meter: Arc<FakeMeter>) ->
         clusterer: Arc::new(DensityClusterer { exact_max: 5_000 }),
         summarizer: None,
         scorer: None,
-        clock: Arc::new(ManualClock::at(now)),
+        clock,
         ids: Arc::new(SeededIds::new(1)),
         meter,
     };

@@ -48,8 +48,13 @@ fn schemas_hold_nothing_that_breaks_a_client() {
             }
         }
         let annotations = tool["annotations"].as_object().unwrap();
-        for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
+        for hint in ["readOnlyHint", "openWorldHint"] {
             assert!(annotations[hint].is_boolean(), "{name}: {hint}");
+        }
+        // Of a tool that only reads these say nothing.
+        for hint in ["destructiveHint", "idempotentHint"] {
+            let is_said = annotations.get(hint).is_some_and(Value::is_boolean);
+            assert_eq!(is_said, annotations["readOnlyHint"] == false, "{name}: {hint}");
         }
         assert!(tool.get("outputSchema").is_none());
     }

@@ -9,5 +9,6 @@ mod eras;
 mod limits;
 mod lists;
 mod maintenance;
+mod reminders;
 mod serving;
 mod wire;

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{Client, mcp};
-use super::fake::{FakeCandidates, FakeMeter, Trouble};
+use super::fake::{FakeCandidates, FakeMeter, Trouble, clock};
 use crate::mcp::{McpSettings, Server, Socket};
 
 struct Served {
@@ -26,7 +26,7 @@ fn start(settings: McpSettings) -> Served {
     let path = directory.path().join("recalld.sock");
     let socket = Socket::bind(&path, 0o600).unwrap();
     let candidates = Arc::<FakeCandidates>::default();
-    let mcp = mcp(Arc::clone(&candidates), Arc::<FakeMeter>::default(), settings);
+    let mcp = mcp(Arc::clone(&candidates), Arc::<FakeMeter>::default(), clock(), settings);
     let stop = CancellationToken::new();
     let task = tokio::spawn(Server::new(mcp).serve(socket, stop.clone()));
     Served { _directory: directory, path, candidates, stop, task }

@@ -10,7 +10,6 @@ use crate::domain::budget::tokens_estimate;
 use crate::domain::context::{Part, shared};
 use crate::domain::limits::{
     CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_OVERHEAD, RECALL_TOKENS_MAX, RECALL_TOKENS_MIN,
-    RESULT_BYTES_MAX,
 };
 use crate::service::context::{ContextAnswer, ContextRequest, Told};
 
@@ -23,7 +22,7 @@ pub(super) fn definition() -> Tool {
     schema::tool(
         NAME,
         "Call this first in a session: the user's standing orders, reminders, who the user is, and \
-         what bears on the query (without one: the newest memories), within a budget.",
+         what bears on the query, or else is newest.",
         vec![
             schema::text("query", "what the session is about"),
             schema::integer("max_tokens", "50 to 8000 (1500)"),
@@ -44,8 +43,7 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
         )?,
     };
     let tokens = arguments.integer(&["max_tokens"], RECALL_TOKENS_MIN, RECALL_TOKENS_MAX)?;
-    let budget =
-        Budget { bytes: RESULT_BYTES_MAX, tokens: tokens.unwrap_or(CONTEXT_TOKENS_DEFAULT) };
+    let budget = Budget { tokens: tokens.unwrap_or(CONTEXT_TOKENS_DEFAULT), ..Budget::CAP };
     let warnings = arguments.finish();
     let has_query = request.query.as_ref().is_some_and(|query| !query.trim().is_empty());
     let answer = call.service.context(call.caller, request).await?;

@@ -11,6 +11,7 @@ mod import;
 mod list;
 mod maintenance;
 mod reload;
+mod reminder;
 mod restore;
 mod search;
 mod session;
@@ -63,6 +64,9 @@ pub(super) fn listed(toolset: Toolset) -> &'static [Tool] {
             update::definition(),
             forget::definition(),
             feedback::definition(),
+            reminder::set_definition(),
+            reminder::list_definition(),
+            reminder::update_definition(),
             status::definition(),
             // From here on in the full set alone.
             list::definition(),
@@ -100,6 +104,10 @@ fn for_the_person(name: &str) -> bool {
             | reload::NAME
             | maintenance::LIST
             | maintenance::REPORT
+            | reminder::SHOW
+            | reminder::DEAD
+            | reminder::SINKS
+            | reminder::TEST
     )
 }
 
@@ -146,6 +154,7 @@ pub(super) async fn run(name: &str, call: Call<'_>, arguments: Arguments) -> Opt
         backup::NAME => backup::run(call, arguments).await,
         reload::NAME => reload::run(call, arguments).await,
         status::NAME => status::run(call, arguments).await,
+        _ if reminder::has(name) => return reminder::run(name, call, arguments).await,
         _ => return maintenance::run(name, call, arguments).await,
     })
 }
@@ -167,6 +176,9 @@ pub(super) fn is_reading(name: &str) -> bool {
             | export::NAME
             | maintenance::LIST
             | maintenance::REPORT
+            | reminder::LIST
+            | reminder::SHOW
+            | reminder::SINKS
     )
 }
 

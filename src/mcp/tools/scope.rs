@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 
 use super::super::args::{Arguments, InvalidArgument};
 use super::super::schema::{self, Property};
-use super::{expected_kind, kind_words};
+use super::expected_kind;
 use crate::domain::filter::TagMatch;
 use crate::domain::memory::{Kind, Layer, Status};
 use crate::service::scope::Scope;
@@ -14,7 +14,7 @@ pub(super) fn namespace_property() -> Property {
 }
 
 pub(super) fn kinds_property() -> Property {
-    schema::list("kinds", &kind_words().join(", "))
+    schema::list("kinds", "as in memory_store, or profile")
 }
 
 pub(super) fn status_property() -> Property {

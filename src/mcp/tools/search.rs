@@ -6,9 +6,7 @@ use super::super::args::Arguments;
 use super::super::reply::{Budget, Detail, Reply, Shown};
 use super::super::schema::{self, Conduct};
 use super::{Call, Outcome, scope};
-use crate::domain::limits::{
-    RECALL_TOKENS_MAX, RECALL_TOKENS_MIN, RESULT_BYTES_MAX, SEARCH_LIMIT_MAX,
-};
+use crate::domain::limits::{RECALL_TOKENS_MAX, RECALL_TOKENS_MIN, SEARCH_LIMIT_MAX};
 use crate::service::recall::{RecallAnswer, RecallRequest};
 
 pub(super) const NAME: &str = "memory_search";
@@ -22,7 +20,6 @@ pub(super) fn definition() -> Tool {
         schema::text("cursor", "next_cursor of the last page"),
         scope::kinds_property(),
         schema::list("tags", ""),
-        schema::choice("tag_match", &["any", "all"], ""),
         schema::text("metadata", "JSON object to match"),
         schema::text("session", ""),
         schema::text("agent", "who stored it"),
@@ -30,7 +27,6 @@ pub(super) fn definition() -> Tool {
         scope::before_property(),
         schema::text("as_of", "what was true then"),
         schema::text("zone", "like Europe/Berlin"),
-        schema::number("min_importance", "0 to 1"),
         schema::flag("include_archived", ""),
         schema::flag("include_superseded", ""),
     ];
@@ -56,8 +52,7 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
         cursor: arguments.word(&["cursor"])?,
         zone,
     };
-    let budget =
-        Budget { bytes: RESULT_BYTES_MAX, tokens: request.max_tokens.unwrap_or(RECALL_TOKENS_MAX) };
+    let budget = Budget { tokens: request.max_tokens.unwrap_or(RECALL_TOKENS_MAX), ..Budget::CAP };
     let warnings = arguments.finish();
     loop {
         let answer = call.service.recall(call.caller, request.clone()).await?;

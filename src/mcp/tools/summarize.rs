@@ -20,7 +20,7 @@ pub(super) fn definition() -> Tool {
         schema::text("after", ""),
         scope::before_property(),
         schema::integer("limit", "newest, 1 to 24 (24)"),
-        schema::flag("store", "keep it as a memory"),
+        schema::flag("store", "keep it"),
     ];
     schema::tool(
         NAME,

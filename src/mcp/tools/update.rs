@@ -33,7 +33,7 @@ pub(super) fn definition() -> Tool {
          `supersedes`.",
         properties,
         Conduct::Changes,
-        true,
+        false,
     )
 }
 

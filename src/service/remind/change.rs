@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::again::{SO_ALREADY, is_so};
 use super::set::{checked_sinks, checked_text, ending, given_lead, too_many, usual_zone};
 use super::view::ReminderView;
 use super::when::{Said, check_to_come};
@@ -34,6 +35,11 @@ impl Service {
             if !caller.access.may_write(&entry.namespace) {
                 let namespace = entry.namespace.to_string();
                 return Err(ServiceError::NotWritable { namespace });
+            }
+            if is_so(&asked.action, &entry) {
+                let mut view = self.shown(entry).await?;
+                view.notes.push(SO_ALREADY.to_owned());
+                return Ok(view);
             }
             let is_told = entry.reminder.open;
             self.act(&mut entry, &asked.action, &settings, &mut redactor, now)?;

@@ -6,8 +6,10 @@
 
 mod acks;
 mod advance;
+mod again;
 mod change;
 mod deliver;
+mod due;
 mod fault;
 mod list;
 mod open;

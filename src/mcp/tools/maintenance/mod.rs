@@ -24,7 +24,7 @@ pub(super) const UNDO: &str = "maintenance_undo";
 /// `maintenance_run`.
 pub(super) fn run_definition() -> Tool {
     let properties = vec![
-        schema::text("job", "its name; the answer names them all if left out"),
+        schema::text("job", "(the answer names them)"),
         schema::flag("dry_run", "only tell what it would do"),
     ];
     let description = "Run a maintenance job now. An undo takes back what a run changed.";
@@ -33,7 +33,7 @@ pub(super) fn run_definition() -> Tool {
 
 /// `maintenance_undo`.
 pub(super) fn undo_definition() -> Tool {
-    let properties = vec![schema::integer("run", "its number")];
+    let properties = vec![schema::integer("run", "")];
     let description = "Undo a run of a maintenance job; what was changed since is left and listed.";
     schema::tool(UNDO, description, properties, Conduct::Changes, false)
 }

@@ -46,14 +46,7 @@ pub(super) fn ingest_definition() -> Tool {
     schema::tool(
         INGEST,
         "As session_append, for turns that are to become memories soon, though the session goes on.",
-        vec![
-            schema::text("session", ""),
-            schema::text("namespace", ""),
-            schema::choice("role", &["user", "assistant"], ""),
-            schema::text("content", ""),
-            schema::list("turns", ""),
-            schema::text("at", ""),
-        ],
+        vec![schema::text("session", ""), schema::text("content", ""), schema::list("turns", "")],
         Conduct::Adds,
         false,
     )
