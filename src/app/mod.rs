@@ -93,6 +93,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         | Command::Export { .. }
         | Command::Import { .. }
         | Command::Jobs(_)
+        | Command::Hook(_)
         | Command::Remind(_)
         | Command::Sinks(_)
         | Command::Verify { .. }

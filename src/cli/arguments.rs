@@ -5,7 +5,7 @@ mod reminders;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(super) use reminders::{
     AddArguments, ChangeArguments, DeadCommand, DeliveryKeys, RemindCommand, RemindListArguments,
@@ -39,6 +39,31 @@ pub struct Arguments {
     pub command: Command,
 }
 
+/// What a harness asks for.
+#[derive(Debug, Args)]
+pub struct HookArguments {
+    /// When it runs: at the start of a session, before each prompt, or all the time
+    #[arg(value_enum)]
+    pub event: HookEvent,
+    /// Name of the agent
+    #[arg(long, env = "RECALLD_AGENT", value_name = "NAME", default_value = "claude-code")]
+    pub agent: String,
+    /// Least time between two wakings of a session
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = gap)]
+    pub gap: Duration,
+}
+
+/// The moments of a harness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HookEvent {
+    /// Print standing orders, who the user is, and what is due
+    SessionStart,
+    /// Print what bears on the prompt, and what is due
+    PromptSubmit,
+    /// Wait until a reminder is due, then exit with 2 so that an idle session wakes
+    Wait,
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -60,6 +85,8 @@ pub enum Command {
         #[arg(long)]
         no_start: bool,
     },
+    /// Tell an agent what it should know at a moment of its harness (see the README)
+    Hook(HookArguments),
     /// Show the main job at work, in a temporary directory
     Demo,
     /// Show what works, what does not and why
@@ -201,6 +228,10 @@ fn filled(text: &str) -> Result<String, String> {
 fn share(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok().filter(|number| (0.0..=1.0).contains(number));
     number.ok_or_else(|| "expected a number, 0 to 1".to_owned())
+}
+
+fn gap(text: &str) -> Result<Duration, String> {
+    seconds(text, 86_400)
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {

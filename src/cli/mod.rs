@@ -20,6 +20,7 @@ pub mod doctor;
 mod bridged;
 mod demo;
 mod eval;
+mod hook;
 mod transfer;
 mod trial;
 mod webhook;
@@ -46,6 +47,9 @@ pub fn completions(shell: clap_complete::Shell) -> ExitCode {
 
 /// Carries out a command of a person against the daemon behind a door.
 pub fn run(arguments: &Arguments, door: &Door) -> ExitCode {
+    if let Command::Hook(what) = &arguments.command {
+        return block_on(arguments.json, hook::run(what, door));
+    }
     block_on(arguments.json, async {
         match carry_out(arguments, door).await {
             Ok(()) => ExitCode::SUCCESS,
@@ -121,8 +125,9 @@ async fn carry_out(arguments: &Arguments, door: &Door) -> Result<(), CliError> {
             show::backed_up(&answer, json);
             return Ok(());
         }
-        // The composition root carries these out before it comes here.
+        // These are carried out before it comes here.
         Command::Serve { .. }
+        | Command::Hook(_)
         | Command::Verify { .. }
         | Command::Restore { .. }
         | Command::Doctor

@@ -13,6 +13,7 @@ use super::identity::Actor;
 use super::job::RunId;
 use super::memory::{Anchor, Kind, Memory, Metadata, Origin, Status};
 use super::namespace::Namespace;
+use super::reminder::Entry;
 
 /// Idempotency key of a call, scoped to the uid and the agent that sent it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +62,8 @@ pub struct NewMemory {
     pub contradicts: Vec<MemoryId>,
     /// Its vectors, if they were ready in time.
     pub embedded: Option<Embedded>,
+    /// The reminders that are read in its text. Those of the memory it replaces become these.
+    pub reminders: Vec<Entry>,
 }
 
 /// Store these memories, all or none.
@@ -159,6 +162,8 @@ pub struct Revise {
     pub patch: Patch,
     /// Vectors of the new text, if they were ready in time.
     pub embedded: Option<Embedded>,
+    /// The reminders that are read in the new text; `None`: it says the same of times.
+    pub reminders: Option<Vec<Entry>>,
     /// Idempotency key.
     pub request: Option<RequestKey>,
     /// Who acts.

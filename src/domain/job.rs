@@ -18,6 +18,8 @@ named_values! {
         Decay = "decay",
         /// Summarises memories that belong together.
         Consolidate = "consolidate",
+        /// Proposes reminders for what memories show to happen again and again.
+        Suggest = "suggest",
         /// Moves faded memories out of the way.
         Archive = "archive",
         /// Takes memories out of sessions.

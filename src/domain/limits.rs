@@ -141,6 +141,34 @@ pub const CONTEXT_TOKENS_DEFAULT: usize = 1_500;
 pub const CONTEXT_TOKENS_OVERHEAD: usize = 45;
 /// Most standing orders, and most other memories, that it is chosen from.
 pub const CONTEXT_ITEMS_MAX: usize = 24;
+/// Reminders that are read in one text, those that it asks for first.
+pub const REMINDERS_READ_MAX: usize = 3;
+/// Reminders that a list of what is pending shows of each sort.
+pub const PENDING_SHOWN_MAX: usize = 10;
+/// How far ahead what is next counts as pending.
+pub const PENDING_AHEAD: SignedDuration = SignedDuration::from_hours(24);
+/// How far back a habit is looked for: monthly ones need four months.
+pub const SUGGEST_LOOKBACK: SignedDuration = SignedDuration::from_hours(24 * 200);
+/// Memories of one namespace in which it is looked for, the newest.
+pub const SUGGEST_MEMORIES_MAX: usize = 5_000;
+/// Suggestions of one run; the next has more.
+pub const SUGGESTED_PER_RUN_MAX: usize = 3;
+/// Memories that are kept as what shows a habit.
+pub const SUGGESTED_EVIDENCE_MAX: usize = 24;
+/// Longest input of a hook that is read, bytes.
+pub const HOOK_INPUT_BYTES_MAX: u64 = 1024 * 1024;
+/// Tokens that a hook puts before one prompt.
+pub const HOOK_PROMPT_TOKENS: usize = 600;
+/// Longest wait of a hook for the daemon: its harness waits as well.
+pub const HOOK_WAIT: Duration = Duration::from_secs(5);
+/// Time between two looks of a hook that waits for what is due.
+pub const HOOK_LOOK_EVERY: Duration = Duration::from_secs(3);
+/// Longest time that it waits.
+pub const HOOK_WAIT_MAX: Duration = Duration::from_hours(24);
+/// Tellings for which a session was woken that are remembered.
+pub const HOOK_WOKEN_MAX: usize = 200;
+/// Time after which what is known of a session is dropped.
+pub const HOOK_SESSION_AGE_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Characters of a memory that a listing or a preview shows.
 pub const LISTED_CHARS_MAX: usize = 240;
 /// Entries of the change log that a memory which is read with its history shows, the newest.

@@ -49,4 +49,5 @@ pub mod contradiction;
 pub mod extraction;
 pub mod extractive;
 pub mod grounding;
+pub mod suggestion;
 pub mod summary;

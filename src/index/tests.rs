@@ -162,6 +162,7 @@ impl Writer {
             derived_from: Vec::new(),
             contradicts: Vec::new(),
             embedded: vector.map(|vector| embedded(self.space, vector)),
+            reminders: Vec::new(),
         };
         let request = Remember { memories: vec![new], request: None, actor: Actor::Owner, at };
         self.store.remember(request).await.unwrap()[0].id
@@ -172,7 +173,7 @@ impl Writer {
         let patch = Patch { content: Some(Arc::from(content)), ..Patch::default() };
         let embedded = vector.map(|vector| embedded(self.space, vector));
         let (request, actor, at) = (None, Actor::Owner, Timestamp::UNIX_EPOCH);
-        let request = Revise { id, patch, embedded, request, actor, at };
+        let request = Revise { id, patch, embedded, reminders: None, request, actor, at };
         self.store.revise(request).await.unwrap();
     }
 

@@ -15,6 +15,7 @@ mod extract;
 mod heartbeat;
 mod purge;
 mod remind;
+mod suggest;
 
 mod report;
 mod run;
@@ -39,6 +40,7 @@ pub use extract::Extract;
 pub use purge::Purge;
 pub use remind::Reminding;
 pub use scheduler::{JobsSettings, Parts, Scheduler, Timetable};
+pub use suggest::Suggest;
 
 use crate::domain::job::{JobName, Outcome, RunId};
 use crate::ports::StoreError;
@@ -62,6 +64,7 @@ pub fn all(service: &Arc<Service>) -> Vec<Arc<dyn Job>> {
         Arc::new(Decay::new(service())),
         Arc::new(Extract::new(service())),
         Arc::new(Consolidate::new(service())),
+        Arc::new(Suggest::new(service())),
         Arc::new(Archive::new(service())),
         Arc::new(Purge::new(service())),
     ]

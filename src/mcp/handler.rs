@@ -2,26 +2,29 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
     DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-    ServerResult, SubscriptionFilter,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ResourceUpdatedNotificationParam, ServerConfig, ServerResult, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
 use super::args::{Arguments, InvalidArgument};
 use super::error::{ToolError, forbidden};
 use super::hello::Identity;
+use super::pending::{Follower, PENDING_URI};
 use super::tools::{self, Call, Outcome, Toolset};
 use super::{Shared, info, prompts, resources};
 use crate::domain::change::RequestKey;
@@ -40,7 +43,9 @@ const METHODS: &[&str] = &[
     "prompts/list",
     "resources/list",
     "resources/read",
+    "resources/subscribe",
     "resources/templates/list",
+    "resources/unsubscribe",
     "server/discover",
     "subscriptions/listen",
     "tools/call",
@@ -53,12 +58,16 @@ pub(super) struct Handler {
     identity: Identity,
     calls: Semaphore,
     ended: CancellationToken,
+    /// The one resource that can be followed, while a peer of the older era does; it ends with the
+    /// connection.
+    following: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 impl Handler {
     /// The server for the peer `identity`; `ended` is cancelled when the peer sends nothing more.
     pub(super) fn new(shared: Arc<Shared>, identity: Identity, ended: CancellationToken) -> Self {
-        Self { shared, identity, calls: Semaphore::new(CALLS_PER_CONNECTION_MAX), ended }
+        let calls = Semaphore::new(CALLS_PER_CONNECTION_MAX);
+        Self { shared, identity, calls, ended, following: Mutex::default() }
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
@@ -227,21 +236,70 @@ impl ServerHandler for Handler {
             .map(Into::into)
     }
 
-    /// The tool list is the one thing that may change, and only across a restart, which the bridge
-    /// sees.
+    /// The tool list may change across a restart alone, which the bridge sees; what is pending changes
+    /// all the time.
     fn accepted_subscription_filter(
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(requested.clone())
+        let mut accepted = requested.clone();
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.retain(|uri| uri == PENDING_URI);
+        }
+        Some(accepted)
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let uris = subscription.accepted().resource_subscriptions.as_deref().unwrap_or_default();
+        let follows = uris.iter().any(|uri| uri == PENDING_URI);
+        let caller = self.caller(subscription.request_context())?;
+        let sink = subscription.sink();
+        let tell = || async { sink.notify_resource_updated(PENDING_URI).await.is_ok() };
+        let follow = async {
+            if follows {
+                Follower::begin(&self.shared, caller).await.run(tell).await;
+            }
+            std::future::pending::<()>().await;
+        };
         // Without the second, a peer that hangs up would be waited for.
         tokio::select! {
             () = subscription.cancelled() => {}
             () = self.ended.cancelled() => {}
+            () = follow => {}
         }
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if request.uri != PENDING_URI {
+            let shown: String = request.uri.chars().take(100).collect();
+            let reason = format!("no updates are sent of `{shown}`; only of `{PENDING_URI}`");
+            return Err(ErrorData::invalid_params(reason, None));
+        }
+        let caller = self.caller(&context)?;
+        let (follower, peer) = (Follower::begin(&self.shared, caller).await, context.peer);
+        let following = tokio::spawn(async move {
+            let tell = || async {
+                let updated = ResourceUpdatedNotificationParam::new(PENDING_URI);
+                peer.notify_resource_updated(updated).await.is_ok()
+            };
+            follower.run(tell).await;
+        });
+        let following = Some(AbortOnDropHandle::new(following));
+        *self.following.lock().unwrap_or_else(PoisonError::into_inner) = following;
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        _: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        *self.following.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
     }
 

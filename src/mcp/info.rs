@@ -36,6 +36,7 @@ pub(super) fn server() -> ServerConfig {
     let capabilities = ServerCapabilities::builder()
         .enable_prompts()
         .enable_resources()
+        .enable_resources_subscribe()
         .enable_tools()
         .enable_tool_list_changed()
         .build();

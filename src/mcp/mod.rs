@@ -21,6 +21,7 @@ mod transport;
 mod handler;
 mod info;
 mod offline;
+mod pending;
 mod prompts;
 mod resources;
 mod riding;

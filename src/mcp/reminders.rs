@@ -177,7 +177,7 @@ fn next_facts(view: &ReminderView, next: &NextTelling) -> Value {
 }
 
 /// The same facts as lines: what it is, when it is told, what was sent.
-fn lines(view: &ReminderView, detail: Detail) -> String {
+pub(super) fn lines(view: &ReminderView, detail: Detail) -> String {
     let entry = &view.entry;
     let mut facts = facts(view, detail);
     let mut take = |name: &str| facts.shift_remove(name);

@@ -5,6 +5,7 @@ use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, Res
 use serde_json::Value;
 
 use super::error::{resource_error, resource_not_found};
+use super::pending::{self, PENDING_URI};
 use super::reply::{Detail, Reply, Shown};
 use super::{Shared, tools};
 use crate::domain::id::IdReference;
@@ -29,6 +30,10 @@ pub(super) fn all() -> Vec<Resource> {
             .with_title("Who the user is")
             .with_description("Preferences, standing orders and ways of doing things, in short")
             .with_mime_type(TEXT),
+        Resource::new(PENDING_URI, "pending reminders")
+            .with_title("Reminders that are due, next, or to be decided")
+            .with_description("Can be subscribed to: an update is sent when one becomes due")
+            .with_mime_type(JSON),
     ]
 }
 
@@ -51,6 +56,9 @@ pub(super) async fn read(
     let (text, mime_type) = if uri == STATUS_URI {
         let facts = Value::Object(tools::status_facts(shared, caller).await);
         (format!("{facts:#}"), JSON)
+    } else if uri == PENDING_URI {
+        let text = pending::text(shared, caller).await;
+        (text.map_err(|error| resource_error(uri, &error))?, JSON)
     } else if uri == PROFILE_URI {
         (profiles(&shared.service, caller, uri).await?, TEXT)
     } else {

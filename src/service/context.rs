@@ -8,18 +8,24 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::list::ListRequest;
 use super::recall::RecallRequest;
+use super::remind::{ListReminders, ReminderView};
 use super::scope::Scope;
 use super::{Service, ServiceError};
 use crate::domain::context::Part;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Caller;
 use crate::domain::limits::{
-    CONTEXT_ITEMS_MAX, HIT_CHARS_MAX, LIST_LIMIT_MAX, RECALL_TOKENS_MAX, SEARCH_LIMIT_MAX,
+    CONTEXT_ITEMS_MAX, HIT_CHARS_MAX, LIST_LIMIT_MAX, PENDING_AHEAD, PENDING_SHOWN_MAX,
+    RECALL_TOKENS_MAX, SEARCH_LIMIT_MAX,
 };
 use crate::domain::memory::{Kind, Memory, Origin};
+use crate::domain::reminder::{Standing, View};
 
 /// What happens within this time counts as new already.
 const NEARLY_NOW: SignedDuration = SignedDuration::from_hours(24);
+
+/// Most reminders that wait for a decision and are told with others.
+const PROPOSALS_TOLD_MAX: usize = 3;
 
 /// What is to be known.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +41,8 @@ pub struct ContextRequest {
 pub struct ContextAnswer {
     /// Standing orders, then preferences that no profile here tells.
     pub orders: Vec<Told>,
+    /// Reminders: those that are due, those that wait for a decision, and the next.
+    pub reminders: Vec<ReminderView>,
     /// Who the user is.
     pub profiles: Vec<Told>,
     /// What answers the question, best first; without one, what is newest.
@@ -63,7 +71,41 @@ impl Told {
     }
 }
 
+/// Reminders that somebody should know of now, at most [`PENDING_SHOWN_MAX`] of each sort.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// Told and not acknowledged.
+    pub due: Vec<ReminderView>,
+    /// Waiting for somebody to accept or decline them.
+    pub proposed: Vec<ReminderView>,
+    /// Told within [`PENDING_AHEAD`], the next first.
+    pub upcoming: Vec<ReminderView>,
+}
+
 impl Service {
+    /// The reminders that the caller should know of now.
+    ///
+    /// # Errors
+    /// `Store`.
+    pub async fn pending_reminders(&self, caller: &Caller) -> Result<Pending, ServiceError> {
+        let of = async |view| {
+            let asked = ListReminders {
+                view,
+                namespaces: Vec::new(),
+                limit: Some(PENDING_SHOWN_MAX),
+                cursor: None,
+            };
+            Ok::<_, ServiceError>(self.reminders(caller, asked).await?.reminders)
+        };
+        let until = self.clock.now().checked_add(PENDING_AHEAD).unwrap_or(Timestamp::MAX);
+        let mut upcoming = of(View::Upcoming).await?;
+        upcoming.retain(|view| {
+            let is_next = view.next.first().is_some_and(|next| next.told_at <= until);
+            is_next && matches!(view.standing, Standing::Upcoming | Standing::Snoozed)
+        });
+        Ok(Pending { due: of(View::Due).await?, proposed: of(View::Proposed).await?, upcoming })
+    }
+
     /// Gathers what an agent should know.
     ///
     /// # Errors
@@ -80,6 +122,11 @@ impl Service {
         if wants(Part::Orders) {
             answer.orders = self.orders(caller, &profiles).await?;
             known.extend(answer.orders.iter().map(|told| told.memory.id));
+        }
+        if wants(Part::Reminders) {
+            let Pending { due, mut proposed, upcoming } = self.pending_reminders(caller).await?;
+            proposed.truncate(PROPOSALS_TOLD_MAX);
+            answer.reminders = [due, proposed, upcoming].into_iter().flatten().collect();
         }
         if wants(Part::Profile) {
             let whole = |memory: Memory| {

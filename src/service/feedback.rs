@@ -185,6 +185,7 @@ impl Service {
             id: memory.id,
             patch: Patch { valid_to: Some(Some(now)), ..Patch::default() },
             embedded: None,
+            reminders: None,
             request: None,
             actor: caller.actor.clone(),
             at: now,

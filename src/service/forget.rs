@@ -289,6 +289,8 @@ impl Service {
             .store
             .forget(Forget { ids, restorable_until, erase_by, request, actor, at: now })
             .await?;
+        // Those about them went along.
+        self.reminders_are_other();
         self.meter.record(Measured::Forget { n_forgotten: receipt.ids.len() });
         Ok(receipt)
     }

@@ -1,12 +1,14 @@
 //! Storing: limits, redaction, embedding, commit; in this order, and nothing else writes text.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
 use super::contradict::Compared;
 use super::redaction::Redactor;
+use super::remind::ReminderView;
 use super::{Service, ServiceError};
 use crate::domain::change::{NewMemory, Remember, Remembered, RequestKey, StoreStatus};
 use crate::domain::decay::initial_importance;
@@ -76,6 +78,8 @@ pub struct Kept {
     /// The memory that it took the place of, where that is not the one that was named but its latest
     /// successor.
     pub supersedes_instead: Option<MemoryId>,
+    /// The reminders that are read in it.
+    pub reminders: Vec<ReminderView>,
 }
 
 /// What a draft asks for that an equal memory may have otherwise.
@@ -142,6 +146,11 @@ impl Service {
             memories.push(memory);
             redacted.push(found);
         }
+        for memory in &mut memories {
+            self.foresee(memory, &caller.actor, now);
+        }
+        let foreseen: Vec<bool> =
+            memories.iter().map(|memory| !memory.reminders.is_empty()).collect();
         let ready_by = Instant::now() + self.settings().store_wait;
         self.embed_new(&mut memories).await;
         let request = Remember { memories, request, actor: caller.actor.clone(), at: now };
@@ -152,12 +161,15 @@ impl Service {
             self.backlog.notify_one();
         }
         let ignored = self.ignored(&asked, &remembered).await?;
+        let reminders = self.all_foreseen(&remembered, &foreseen).await?;
         let memories: Vec<Kept> = remembered
             .into_iter()
             .zip(compared)
             .zip(namespaces.into_iter().zip(redacted))
             .zip(asked.iter().zip(ignored))
-            .map(|(((one, compared), (namespace, redacted)), (asked, ignored))| Kept {
+            .zip(reminders)
+            .map(|((((one, compared), (namespace, redacted)), (asked, ignored)), reminders)| Kept {
+                reminders,
                 id: one.id,
                 namespace,
                 status: one.status,
@@ -171,16 +183,19 @@ impl Service {
                     .filter(|old| asked.supersedes.is_some_and(|named| named != *old)),
             })
             .collect();
+        self.measure(&memories, started);
+        Ok(RememberAnswer { memories })
+    }
+
+    fn measure(&self, memories: &[Kept], started: Duration) {
+        let is_equal = |kept: &&Kept| kept.status == StoreStatus::Deduplicated;
+        let n_deduplicated = memories.iter().filter(is_equal).count();
         self.meter.record(Measured::Store {
-            n_stored: memories.iter().filter(|m| m.status != StoreStatus::Deduplicated).count(),
-            n_deduplicated: memories
-                .iter()
-                .filter(|m| m.status == StoreStatus::Deduplicated)
-                .count(),
-            n_redacted: memories.iter().filter(|m| !m.redacted.is_empty()).count(),
+            n_stored: memories.len() - n_deduplicated,
+            n_deduplicated,
+            n_redacted: memories.iter().filter(|kept| !kept.redacted.is_empty()).count(),
             elapsed: self.clock.monotonic().saturating_sub(started),
         });
-        Ok(RememberAnswer { memories })
     }
 
     /// For each draft what the equal memory, if there is one, has otherwise.
@@ -235,6 +250,7 @@ impl Service {
                 compared: Compared::default(),
                 ignored: Vec::new(),
                 supersedes_instead: None,
+                reminders: Vec::new(),
             })
             .collect();
         Ok((!memories.is_empty()).then_some(RememberAnswer { memories }))
@@ -302,6 +318,7 @@ impl Service {
             derived_from: Vec::new(),
             contradicts: Vec::new(),
             embedded: None,
+            reminders: Vec::new(),
         };
         Ok((memory, redactor.found()))
     }

@@ -123,6 +123,7 @@ impl Service {
             derived_from: memories.iter().map(|memory| memory.id).collect(),
             contradicts: Vec::new(),
             embedded,
+            reminders: Vec::new(),
         };
         let id = new.id;
         let set = ChangeSet {

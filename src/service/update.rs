@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::redaction::Redactor;
 use super::remember::{check_content, check_metadata, check_tags, checked_importance};
+use super::remind::ReminderView;
 use super::{Service, ServiceError};
 use crate::domain::change::{Change, ChangeSet, Patch, RequestKey, Revise, Revised};
 use crate::domain::identity::Caller;
@@ -30,6 +31,8 @@ pub struct UpdateAnswer {
     pub changed: Vec<&'static str>,
     /// Names of the redaction rules that hit.
     pub redacted: Vec<&'static str>,
+    /// The reminders that are read in it, if its text changed.
+    pub reminders: Vec<ReminderView>,
 }
 
 impl Service {
@@ -59,10 +62,17 @@ impl Service {
             None => None,
         };
         let is_pending = patch.content.is_some() && embedded.is_none();
+        let says_other = patch.content.is_some();
+        let actor = &caller.actor;
+        let reminders = patch
+            .content
+            .as_deref()
+            .and_then(|content| self.foresee_again(&memory, content, actor, now));
         let revise = Revise {
             id: memory.id,
             patch,
             embedded,
+            reminders,
             request: request.request,
             actor: caller.actor.clone(),
             at: now,
@@ -73,7 +83,11 @@ impl Service {
                     self.backlog.notify_one();
                 }
                 self.meter.record(Measured::Update);
-                Ok(UpdateAnswer { memory: *memory, changed, redacted: redactor.found() })
+                self.reminders_are_other();
+                let reminders =
+                    if says_other { self.foreseen(memory.id).await? } else { Vec::new() };
+                let redacted = redactor.found();
+                Ok(UpdateAnswer { memory: *memory, changed, redacted, reminders })
             }
             Revised::Missing => Err(ServiceError::NotFound { reference: request.reference }),
         }
@@ -95,7 +109,8 @@ impl Service {
         let snapshot = self.store.snapshot().await?;
         let memory = self.find_writable(caller, &snapshot, "id", reference).await?;
         if memory.status == Status::Active && memory.valid_to.is_none() {
-            return Ok(UpdateAnswer { memory, changed: Vec::new(), redacted: Vec::new() });
+            let (changed, redacted, reminders) = (Vec::new(), Vec::new(), Vec::new());
+            return Ok(UpdateAnswer { memory, changed, redacted, reminders });
         }
         let patch = Patch {
             status: Some(Status::Active),
@@ -131,7 +146,8 @@ impl Service {
         ];
         let changed = changed.into_iter().filter_map(|(name, differs)| differs.then_some(name));
         self.meter.record(Measured::Update);
-        Ok(UpdateAnswer { memory: current, changed: changed.collect(), redacted: Vec::new() })
+        let (changed, redacted, reminders) = (changed.collect(), Vec::new(), Vec::new());
+        Ok(UpdateAnswer { memory: current, changed, redacted, reminders })
     }
 }
 

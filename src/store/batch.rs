@@ -18,7 +18,8 @@ use super::codec::{Stored as _, decode, encode, pack};
 use super::errors::{Result, damaged};
 use super::indexes::IndexRows;
 use super::log::LogRecord;
-use super::records::{IdText, MemoryRecord, UsageRecord};
+use super::records::{IdText, MemoryRecord, UsageRecord, time};
+use super::reminders::follow_text;
 use super::reserve::Room;
 use super::tables::{META_LOG_INDEXED, META_SEQUENCE, Tables, meta, namespace_number};
 
@@ -171,6 +172,11 @@ impl<'t> Batch<'t> {
         if old.record.derived_from != new.record.derived_from {
             self.note_sources(new.id, &new.record)?;
         }
+        if is_no_longer_true(old.record.status()?, new.record.status()?) {
+            // What was read in it is not so any more.
+            let at = time(new.record.updated_at)?;
+            follow_text(self, &[new.id], &[], at)?;
+        }
         Ok(())
     }
 
@@ -266,6 +272,12 @@ impl<'t> Batch<'t> {
         counts.insert(namespace, count.saturating_add_signed(more))?;
         Ok(())
     }
+}
+
+/// Whether a memory that was to be believed is not any more.
+fn is_no_longer_true(before: Status, now: Status) -> bool {
+    let is_over = |status| matches!(status, Status::Superseded | Status::Invalidated);
+    is_over(now) && !is_over(before)
 }
 
 impl NewText {

@@ -6,6 +6,7 @@ use crate::domain::id::MemoryId;
 use super::batch::{Batch, By};
 use super::errors::Result;
 use super::records::IdText;
+use super::reminders::follow_text;
 use super::requests::{Keyed, RequestItem, RequestRecord, field_names, stored_names};
 use super::staging::{Staging, links};
 
@@ -27,6 +28,9 @@ pub(super) fn revise(batch: &mut Batch<'_>, request: &Revise) -> Result<Revised>
         batch.may_grow()?;
         let embedded = request.embedded.as_ref().map(|embedded| (id, embedded));
         staging.write(batch, By::new(&request.actor, request.at), embedded)?;
+        if let Some(read) = &request.reminders {
+            follow_text(batch, &[id], read, request.at)?;
+        }
     }
     let answer = RequestRecord {
         items: vec![RequestItem {

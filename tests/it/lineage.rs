@@ -39,6 +39,7 @@ fn made(content: &str, kind: Kind, of: &[MemoryId]) -> NewMemory {
         derived_from: of.to_vec(),
         contradicts: Vec::new(),
         embedded: None,
+        reminders: Vec::new(),
     }
 }
 

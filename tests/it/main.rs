@@ -27,6 +27,7 @@ mod footprint;
 mod forget;
 mod full;
 mod guard;
+mod hook;
 mod hub;
 mod inspector;
 mod jobs;

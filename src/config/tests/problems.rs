@@ -127,7 +127,8 @@ fn an_unknown_key_names_the_nearest() {
             "1:1: colour",
             "known sections: store, embed, embed.endpoint, llm.summary, llm.scoring, index, recall, \
              decay, decay.half_life_days, contradiction, archive, retention, consolidate, session, \
-             extract, forget, backup, jobs, jobs.decay, jobs.extract, jobs.consolidate, jobs.archive, jobs.purge, sinks, reminders, mcp, \
+             extract, forget, backup, jobs, jobs.decay, jobs.extract, jobs.consolidate, jobs.suggest, \
+             jobs.archive, jobs.purge, sinks, reminders, mcp, \
              server, access, log",
         ),
     ] {

@@ -35,6 +35,9 @@ impl Lead {
     /// With the occurrence.
     pub const NONE: Self = Self::Elapsed(SignedDuration::ZERO);
 
+    /// An hour before: that of a meeting that recurs, unless somebody says otherwise.
+    pub const MEETING: Self = Self::minutes(60);
+
     /// So many minutes before.
     pub const fn minutes(minutes: u32) -> Self {
         Self::Elapsed(SignedDuration::from_mins(minutes as i64))

@@ -20,6 +20,7 @@ mod entry;
 mod form;
 mod outgoing;
 mod plan;
+mod reread;
 mod settings;
 
 pub mod wording;
@@ -42,6 +43,7 @@ pub use outgoing::{Outgoing, Terms, Waiting, next_message};
 pub use pacing::{Backoff, Breaker, Gate, NagBudget, Pace, SinkState, retry_after};
 pub use plan::{Audience, note_skipped, rows};
 pub use quiet::{InvalidQuietHours, QuietHours, told_from};
+pub use reread::{Reread, reread};
 pub use rule::{
     End, Given, LeapDay, Nth, Occurrence, Pattern, Rule, RuleError, RuleParts, Short, instant,
     told, zone_named,

@@ -9,6 +9,7 @@ mod eras;
 mod limits;
 mod lists;
 mod maintenance;
+mod pending;
 mod reminders;
 mod serving;
 mod wire;

@@ -12,6 +12,7 @@ use crate::domain::limits::{
     CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_OVERHEAD, RECALL_TOKENS_MAX, RECALL_TOKENS_MIN,
 };
 use crate::service::context::{ContextAnswer, ContextRequest, Told};
+use crate::service::remind::ReminderView;
 
 pub(super) const NAME: &str = "memory_context";
 
@@ -74,34 +75,32 @@ fn render(
         })
         .collect();
     let newest = if has_query { "that bear on the query, best first" } else { "that are newest" };
-    let parts = [
-        ("orders", "Standing orders of the user, and preferences", answer.orders.as_slice()),
-        ("profile", "Who the user is", profiles.as_slice()),
-        ("memories", newest, answer.memories.as_slice()),
+    let of = |told: &[Told]| told.iter().map(cost).collect();
+    let costs: Vec<Vec<usize>> = vec![
+        of(&answer.orders),
+        answer.reminders.iter().map(reminder_cost).collect(),
+        of(&profiles),
+        of(&answer.memories),
     ];
-    let costs = parts.map(|(_, _, told)| told.iter().map(cost).collect());
     let n_told = shared(&costs, tokens_max);
-    let mut reply = Reply::default();
     let n_items: usize = n_told.iter().sum();
-    let n_left_out = parts.iter().map(|(_, _, told)| told.len()).sum::<usize>() - n_items;
+    let n_left_out = costs.iter().map(Vec::len).sum::<usize>() - n_items;
+    let mut reply = Reply::default();
     reply.line(match n_items + n_left_out {
         0 => "n_told: 0. Nothing is remembered that bears on this.".to_owned(),
         _ => format!("n_told: {n_items}"),
     });
     reply.field("n_told", n_items);
-    for ((name, title, told), n) in parts.into_iter().zip(n_told).filter(|(_, n)| *n > 0) {
-        reply.line(format!("{name} ({title}): {n}"));
-        let shown: Vec<Shown<'_>> = told
-            .iter()
-            .take(n)
-            .map(|told| {
-                let mut shown = Shown::new(&told.memory, &told.content, Detail::Short);
-                shown.contradicts = &told.contradicts;
-                shown
-            })
-            .collect();
-        reply.memories(name, &shown);
+    let n = |part: usize| n_told.get(part).copied().unwrap_or_default();
+    let orders = "Standing orders of the user, and preferences";
+    section(&mut reply, "orders", orders, &answer.orders, n(0));
+    let reminders = answer.reminders.get(..n(1)).unwrap_or_default();
+    if !reminders.is_empty() {
+        reply.line(format!("reminders (due, to be accepted or declined, next): {}", n(1)));
+        reply.reminders("reminders", reminders, Detail::Short);
     }
+    section(&mut reply, "profile", "Who the user is", &profiles, n(2));
+    section(&mut reply, "memories", newest, &answer.memories, n(3));
     reply.n_items = n_items;
     if n_left_out > 0 {
         reply.line(format!("n_left_out: {n_left_out} (memory_search finds them)"));
@@ -110,6 +109,28 @@ fn render(
     reply.remarks("degraded", &answer.degraded);
     reply.remarks("warnings", &[answer.warnings.as_slice(), warnings].concat());
     reply
+}
+
+/// The first `n` of a part.
+fn section(reply: &mut Reply, name: &str, title: &str, told: &[Told], n: usize) {
+    if n == 0 {
+        return;
+    }
+    reply.line(format!("{name} ({title}): {n}"));
+    let shown: Vec<Shown<'_>> = told
+        .iter()
+        .take(n)
+        .map(|told| {
+            let mut shown = Shown::new(&told.memory, &told.content, Detail::Short);
+            shown.contradicts = &told.contradicts;
+            shown
+        })
+        .collect();
+    reply.memories(name, &shown);
+}
+
+fn reminder_cost(view: &ReminderView) -> usize {
+    tokens_estimate(&view.entry.text) + CONTEXT_TOKENS_OVERHEAD * (1 + view.next.len())
 }
 
 fn cost(told: &Told) -> usize {

@@ -5,12 +5,15 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
 use super::super::args::{Arguments, InvalidArgument};
-use super::super::reply::{Budget, Reply, put};
+use super::super::reminders::{facts, lines};
+use super::super::reply::{Budget, Detail, Reply, put};
 use super::super::schema::{self, Conduct};
 use super::{Call, Outcome, stated_kind, stated_kind_words};
 use crate::domain::id::MemoryId;
+use crate::domain::reminder::Standing;
 use crate::service::contradict::Compared;
 use crate::service::remember::{Draft, Kept};
+use crate::service::remind::ReminderView;
 
 pub(super) const NAME: &str = "memory_store";
 
@@ -193,13 +196,33 @@ fn render(memories: &[Kept], warnings: &[String], is_full: bool) -> Reply {
             line.push_str(&format!(", supersedes {id}, the latest successor of the one named"));
         }
         line.push_str(&compared);
-        reply.line(line);
+        let n_reminders = one.reminders.len();
+        if is_full || n_reminders == 0 {
+            reply.line(line);
+            for view in &one.reminders {
+                reply.line(format!("  {} {}", role(view), lines(view, Detail::Short)));
+            }
+            let facts = one.reminders.iter().map(|view| Value::Object(facts(view, Detail::Short)));
+            put(&mut value, "reminders", facts.collect::<Vec<_>>());
+        } else {
+            reply.line(format!("{line}, n_reminders {n_reminders}"));
+            put(&mut value, "n_reminders", n_reminders);
+        }
         values.push(Value::Object(value));
     }
     reply.n_items = memories.len();
     reply.field("memories", values);
     reply.remarks("warnings", warnings);
     reply
+}
+
+/// What a reminder that was read in a text is.
+fn role(view: &ReminderView) -> &'static str {
+    if view.standing == Standing::Proposed {
+        "proposes (tell the user; reminder_update accept or decline)"
+    } else {
+        "reminds"
+    }
 }
 
 /// What a stored memory is to others, by name.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use rmcp::model::Tool;
+use serde_json::Value;
 
 use super::super::args::{Arguments, InvalidArgument};
+use super::super::reminders::{facts, lines};
 use super::super::reply::{Detail, Reply, Shown};
 use super::super::schema::{self, Conduct};
 use super::{Call, Outcome, head, split_references, stated_kind};
@@ -92,6 +94,11 @@ fn render(answer: &UpdateAnswer, warnings: &[String]) -> Reply {
     reply.remarks("redacted", &redacted);
     let content = head(&answer.memory, HIT_CHARS_MAX);
     reply.memories("memories", &[Shown::new(&answer.memory, content, Detail::Whole)]);
+    for view in &answer.reminders {
+        reply.line(format!("reminder read in it: {}", lines(view, Detail::Short)));
+    }
+    let read = answer.reminders.iter().map(|view| Value::Object(facts(view, Detail::Short)));
+    reply.field("reminders_read", read.collect::<Vec<_>>());
     reply.remarks("warnings", warnings);
     reply
 }

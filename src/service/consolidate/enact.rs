@@ -195,6 +195,7 @@ impl Service {
             derived_from: task.sources(),
             contradicts: Vec::new(),
             embedded,
+            reminders: Vec::new(),
         };
         let changes = changes(&new, aim, material, at);
         ChangeSet { new: vec![new], changes, ..order.change_set(at) }

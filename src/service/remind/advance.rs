@@ -140,7 +140,7 @@ impl Service {
             enact.changed.push(step.entry);
             enact.queued.extend(step.rows);
         }
-        match self.reminders.enact(enact, now).await? {
+        match self.enact_reminders(enact, now).await? {
             Enacted::Done(_) => {
                 fault::point("reminder.queued");
                 all.n_told += advanced.n_told;
@@ -213,7 +213,11 @@ pub(super) fn policy(entry: &Entry, settings: &ReminderSettings, outlets: &[Outl
 
 impl Outlets {
     /// When a reminder wakes, and what tells it.
-    pub(super) fn policy_of(&self, entry: &Entry, settings: &ReminderSettings) -> Policy {
+    pub(in crate::service) fn policy_of(
+        &self,
+        entry: &Entry,
+        settings: &ReminderSettings,
+    ) -> Policy {
         policy(entry, settings, &self.all())
     }
 }

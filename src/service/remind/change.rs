@@ -126,7 +126,7 @@ impl Service {
         entry.wakes_at = entry.reminder.wakes_at(&policy);
         let rows = if ends_telling { self.dropped_rows(entry.id).await? } else { Vec::new() };
         let enact = Enact { changed: vec![entry.clone()], rows, ..Enact::default() };
-        match self.reminders.enact(enact, now).await? {
+        match self.enact_reminders(enact, now).await? {
             Enacted::Done(_) => Ok(true),
             Enacted::Conflict(_) => Ok(false),
             Enacted::TooMany => Err(too_many()),

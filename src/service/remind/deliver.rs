@@ -176,7 +176,7 @@ impl Service {
 
     async fn keep_rows(&self, rows: Vec<Row>, now: Timestamp) -> Result<bool, ServiceError> {
         let enact = Enact { rows, ..Enact::default() };
-        let enacted = self.reminders.enact(enact, now).await?;
+        let enacted = self.enact_reminders(enact, now).await?;
         Ok(matches!(enacted, Enacted::Done(_)))
     }
 
@@ -258,7 +258,7 @@ impl Service {
         state.use_at(&outlet.sink.abilities().pace, called_at);
         let sinks = vec![(outlet.sink.name().to_owned(), state)];
         let enact = Enact { rows: rows.clone(), sinks, ..Enact::default() };
-        if !matches!(self.reminders.enact(enact, called_at).await?, Enacted::Done(_)) {
+        if !matches!(self.enact_reminders(enact, called_at).await?, Enacted::Done(_)) {
             return Ok(false);
         }
         fault::point("reminder.called");
@@ -303,7 +303,7 @@ impl Service {
             let ended: Vec<Row> = rows.clone();
             let sinks = vec![(name.to_owned(), state)];
             let enact = Enact { rows, sinks, ..Enact::default() };
-            if matches!(self.reminders.enact(enact, now).await?, Enacted::Done(_)) {
+            if matches!(self.enact_reminders(enact, now).await?, Enacted::Done(_)) {
                 ended.iter().for_each(tell_ended);
                 return Ok(());
             }

@@ -109,14 +109,17 @@ impl Service {
     }
 
     /// A reminder with its latest messages.
-    pub(super) async fn shown(&self, entry: Entry) -> Result<ReminderView, ServiceError> {
+    pub(in crate::service) async fn shown(
+        &self,
+        entry: Entry,
+    ) -> Result<ReminderView, ServiceError> {
         let mut rows = self.reminders.rows_of(entry.id).await?;
         rows.drain(..rows.len().saturating_sub(ROWS_SHOWN));
         Ok(ReminderView::new(entry, rows))
     }
 
     /// Every reminder of which there is this to say; none: all.
-    pub(super) async fn all_entries(
+    pub(in crate::service) async fn all_entries(
         &self,
         standings: Vec<Standing>,
     ) -> Result<Vec<Entry>, ServiceError> {

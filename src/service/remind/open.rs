@@ -26,7 +26,7 @@ impl Service {
         }
         for page in rows.chunks(SCAN_PAGE) {
             let enact = Enact { rows: page.to_vec(), ..Enact::default() };
-            self.reminders.enact(enact, now).await?;
+            self.enact_reminders(enact, now).await?;
         }
         self.see_to_reminders(now).await
     }
@@ -44,7 +44,7 @@ impl Service {
                 state.enable();
             }
             let enact = Enact { sinks, ..Enact::default() };
-            self.reminders.enact(enact, now).await?;
+            self.enact_reminders(enact, now).await?;
         }
         self.review_reminders(now).await
     }

@@ -3,11 +3,12 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
-use crate::domain::reminder::QuietHours;
-use crate::ports::Sink;
+use crate::domain::reminder::{Enact, Enacted, QuietHours};
+use crate::ports::{Sink, StoreError};
 use crate::service::Service;
 
 /// The name of the program that is started for everything that is due: that of its key, which no sink
@@ -32,6 +33,8 @@ pub struct Outlet {
 pub(crate) struct Outlets {
     all: RwLock<Arc<Vec<Outlet>>>,
     changed: Notify,
+    /// Grows with each change of a reminder.
+    n_changes: watch::Sender<u64>,
 }
 
 impl Outlets {
@@ -52,8 +55,8 @@ impl Outlets {
         names.filter(|name| *name != HOOK).map(str::to_owned).collect()
     }
 
-    /// Says that something about reminders has changed.
-    pub(super) fn tell(&self) {
+    /// Says that something may be due earlier.
+    pub(in crate::service) fn tell(&self) {
         self.changed.notify_one();
     }
 }
@@ -63,6 +66,32 @@ impl Service {
     pub fn use_sinks(&self, outlets: Vec<Outlet>) {
         *self.outlets.all.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(outlets);
         self.outlets.tell();
+    }
+
+    /// Carries out changes, and tells those who follow the reminders.
+    pub(in crate::service) async fn enact_reminders(
+        &self,
+        request: Enact,
+        at: Timestamp,
+    ) -> Result<Enacted, StoreError> {
+        let is_seen =
+            !(request.new.is_empty() && request.changed.is_empty() && request.removed.is_empty());
+        let enacted = self.reminders.enact(request, at).await?;
+        if is_seen && matches!(enacted, Enacted::Done(_)) {
+            self.outlets.n_changes.send_modify(|n| *n = n.wrapping_add(1));
+        }
+        Ok(enacted)
+    }
+
+    /// Says that reminders came, changed or went together with memories.
+    pub(in crate::service) fn reminders_are_other(&self) {
+        self.outlets.n_changes.send_modify(|n| *n = n.wrapping_add(1));
+        self.outlets.tell();
+    }
+
+    /// Changes whenever a reminder does, so that who follows them knows when to look.
+    pub fn reminder_changes(&self) -> watch::Receiver<u64> {
+        self.outlets.n_changes.subscribe()
     }
 
     /// Waits until a reminder or the sinks have changed, so that something may be due earlier.

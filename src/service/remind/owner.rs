@@ -119,7 +119,7 @@ impl Service {
             state.enable();
             let sinks = vec![(name.to_owned(), state)];
             let enact = Enact { sinks, ..Enact::default() };
-            self.reminders.enact(enact, self.clock.now()).await?;
+            self.enact_reminders(enact, self.clock.now()).await?;
             self.outlets.tell();
         }
         Ok(outcome)
@@ -188,7 +188,7 @@ impl Service {
         };
         change(&mut row).map_err(|why| ServiceError::refused("delivery", why))?;
         let enact = Enact { rows: vec![row.clone()], ..Enact::default() };
-        match self.reminders.enact(enact, now).await? {
+        match self.enact_reminders(enact, now).await? {
             Enacted::Done(_) => {
                 self.outlets.tell();
                 Ok(row)

@@ -94,7 +94,7 @@ impl Service {
             let Some(mut entry) = self.reminders.entry(id).await? else { return Ok(()) };
             change(&mut entry);
             let enact = Enact { changed: vec![entry], ..Enact::default() };
-            if !matches!(self.reminders.enact(enact, now).await?, Enacted::Conflict(_)) {
+            if !matches!(self.enact_reminders(enact, now).await?, Enacted::Conflict(_)) {
                 break;
             }
         }

@@ -18,8 +18,6 @@ use crate::service::redaction::Redactor;
 use crate::service::remember::writable_namespace;
 use crate::service::{Service, ServiceError, Settings};
 
-/// How long before a meeting that recurs its reminder is told, unless somebody says otherwise.
-const MEETING_LEAD: Lead = Lead::minutes(60);
 /// Stands where a text was cut.
 const ELLIPSIS: &str = "\u{2026}";
 
@@ -86,8 +84,10 @@ impl Service {
         request: Option<RequestKey>,
         now: Timestamp,
     ) -> Result<Entry, ServiceError> {
-        let enact = Enact { new: vec![entry.clone()], request, ..Enact::default() };
-        match self.reminders.enact(enact, now).await? {
+        // What was only proposed for then is asked for now.
+        let changed = self.proposals_met(&entry, now).await?;
+        let enact = Enact { new: vec![entry.clone()], changed, request, ..Enact::default() };
+        match self.enact_reminders(enact, now).await? {
             Enacted::Done(ids) => {
                 self.outlets.tell();
                 let Some(first) = ids.first().filter(|id| **id != entry.id) else {
@@ -170,7 +170,7 @@ pub(super) fn ending(rule: Rule, end: Option<End>) -> Result<Rule, ServiceError>
 }
 
 /// The zone of times that name none.
-pub(super) fn usual_zone(settings: &Settings) -> &TimeZone {
+pub(in crate::service) fn usual_zone(settings: &Settings) -> &TimeZone {
     settings.reminders.zone.as_ref().unwrap_or(&settings.zone)
 }
 
@@ -233,7 +233,7 @@ impl Draft {
                     "a meeting that recurs is told an hour before, unless `lead` says otherwise"
                         .to_owned(),
                 );
-                MEETING_LEAD
+                Lead::MEETING
             }
             None => Lead::NONE,
         };
@@ -264,7 +264,7 @@ fn no_time() -> ServiceError {
 }
 
 /// A text within the limit, cut between characters.
-pub(super) fn shortened(text: &str) -> String {
+pub(in crate::service) fn shortened(text: &str) -> String {
     let text = text.trim();
     if text.len() <= REMINDER_TEXT_BYTES_MAX {
         return text.to_owned();

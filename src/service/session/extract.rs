@@ -64,6 +64,9 @@ enum Answer {
     Away,
 }
 
+/// Who extracts.
+const EXTRACT_JOB: Actor = Actor::Job(JobName::Extract.as_str());
+
 impl Service {
     /// Looks at every session that is due. When it is stopped or fails, what it has done by then
     /// stands, and the next one goes on from there.
@@ -324,7 +327,10 @@ impl Service {
         let mut places: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for Taken { turn, candidate } in look.taken {
             places.entry(turn.number).or_default().push(new.len());
-            new.push(self.extracted(session, turn, candidate, by, at));
+            let mut memory = self.extracted(session, turn, candidate, by, at);
+            // It is the turn that speaks of its own tomorrow.
+            self.foresee_from(&mut memory, &EXTRACT_JOB, turn.at, at);
+            new.push(memory);
         }
         let texts = new.iter().map(|memory| memory.content.clone()).collect();
         for (memory, embedded) in new.iter_mut().zip(self.embed_in_time(texts).await) {
@@ -345,7 +351,7 @@ impl Service {
             new,
             changes: Vec::new(),
             marks: Vec::new(),
-            actor: Actor::Job(JobName::Extract.as_str()),
+            actor: EXTRACT_JOB,
             at,
         };
         let settle = Settle { key: session.key(), set, turns };
@@ -366,6 +372,9 @@ impl Service {
                     }
                 }
             }
+        }
+        if applied.stored.iter().any(|one| one.status != StoreStatus::Deduplicated) {
+            self.reminders_are_other();
         }
         self.uncompared.wake();
         if applied.stored.iter().any(|one| !one.embedded) {
@@ -410,6 +419,7 @@ impl Service {
             derived_from: Vec::new(),
             contradicts: Vec::new(),
             embedded: None,
+            reminders: Vec::new(),
         }
     }
 }

@@ -269,6 +269,7 @@ async fn a_summary_keeps_one_source_that_is_current() {
         derived_from: sources.clone(),
         contradicts: Vec::new(),
         embedded: None,
+        reminders: Vec::new(),
     };
     let set = ChangeSet {
         run: None,

@@ -93,6 +93,7 @@ async fn summaries_come_with_their_sources_which_come_no_other_way() {
             derived_from: sources.clone(),
             contradicts: Vec::new(),
             embedded: None,
+            reminders: Vec::new(),
         }],
         changes: sources.iter().map(change).collect(),
         marks: Vec::new(),

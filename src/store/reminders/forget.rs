@@ -1,7 +1,5 @@
 //! Reminders that go with a memory, and what is kept no longer.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use redb::ReadableTable as _;
 
@@ -15,12 +13,7 @@ use crate::domain::reminder::{DeliveryState, Entry, Row, Standing, Status};
 
 /// Removes the reminders about a memory that goes, or shown by it, with their rows.
 pub(in crate::store) fn forget_about(batch: &mut Batch<'_>, memory: MemoryId) -> Result<()> {
-    let bits = memory.as_u128();
-    let rows = batch.tables().reminders_of.range((bits, 0)..=(bits, u128::MAX))?;
-    let ids = rows
-        .map(|row| Ok(MemoryId::from_u128(row?.0.value().1)))
-        .collect::<Result<BTreeSet<_>>>()?;
-    for id in ids {
+    for id in batch.reminders_of(memory)? {
         let stored = batch.load_entry(id)?;
         let stored = stored.ok_or_else(|| damaged(format!("the reminder {id} is gone")))?;
         batch.remove_entry(&stored.entry)?;

@@ -8,6 +8,7 @@ mod carry;
 mod enact;
 mod forget;
 mod read;
+mod read_in;
 mod records;
 pub(super) mod transfer;
 mod verify;
@@ -15,7 +16,10 @@ mod verify;
 pub(super) use carry::carry;
 pub(super) use enact::enact;
 pub(super) use forget::forget_about;
+pub(super) use read_in::follow_text;
 pub(super) use verify::check;
+
+use std::collections::BTreeSet;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -198,6 +202,13 @@ impl Batch<'_> {
         let tables = self.change();
         tables.reminders.remove(entry.id.as_u128())?;
         unlist_entry(tables, entry)
+    }
+
+    /// The reminders about a memory, or shown by it.
+    fn reminders_of(&self, memory: MemoryId) -> Result<BTreeSet<MemoryId>> {
+        let bits = memory.as_u128();
+        let rows = self.tables().reminders_of.range((bits, 0)..=(bits, u128::MAX))?;
+        rows.map(|row| Ok(MemoryId::from_u128(row?.0.value().1))).collect()
     }
 
     /// The keys of the rows of a reminder.

@@ -42,7 +42,7 @@ pub(super) struct Fixture {
     pub(super) dir: TempDir,
     pub(super) store: Arc<RedbStore>,
     pub(super) listener: Arc<Listener>,
-    ids: SeededIds,
+    pub(super) ids: SeededIds,
 }
 
 impl Fixture {
@@ -85,6 +85,7 @@ impl Fixture {
             derived_from: Vec::new(),
             contradicts: Vec::new(),
             embedded: None,
+            reminders: Vec::new(),
         }
     }
 
@@ -122,6 +123,7 @@ impl Fixture {
                 id,
                 patch,
                 embedded: None,
+                reminders: None,
                 request: None,
                 actor: Actor::Owner,
                 at: at(second),

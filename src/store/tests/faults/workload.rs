@@ -493,6 +493,7 @@ fn new_memory(step: Step) -> NewMemory {
         derived_from: Vec::new(),
         contradicts: Vec::new(),
         embedded: None,
+        reminders: Vec::new(),
     }
 }
 

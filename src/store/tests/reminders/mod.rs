@@ -8,6 +8,7 @@ mod room;
 use jiff::tz::TimeZone;
 
 use super::fixture::{Fixture, at, key};
+use crate::domain::change::{NewMemory, Patch, Revise};
 use crate::domain::id::{IdReference, MemoryId};
 use crate::domain::identity::Actor;
 use crate::domain::reminder::{
@@ -15,7 +16,7 @@ use crate::domain::reminder::{
     Open, Pattern, Reminder, Row, Rule, SinkState, Skipped, SkippedNote, Snooze, Source, Standing,
     Status, Telling,
 };
-use crate::ports::{Reminders as _, Store as _, StoreError};
+use crate::ports::{Ids as _, Reminders as _, Store as _, StoreError};
 use crate::store::tables::Tables;
 
 /// A reminder that is told each day, for the first time `second` seconds after the start.
@@ -510,4 +511,85 @@ async fn an_index_that_disagrees_is_found() {
         assert!(found.iter().any(|what| what.contains(table)), "{found:?}");
         assert!(found.len() > n, "{found:?}");
     }
+}
+
+/// A reminder that was read in the text of a memory, told once `second` seconds after the start.
+fn read_in(f: &Fixture, memory: MemoryId, second: i64) -> Entry {
+    let start = TimeZone::UTC.to_datetime(at(second));
+    let rule = Rule::once(start, TimeZone::UTC).unwrap();
+    Entry {
+        source: Source::Found,
+        memory: Some(memory),
+        reminder: Reminder::new(rule, Lead::NONE, Status::Proposed, at(0)).unwrap(),
+        ..entry(f.ids.next_id(at(0)), "read", second)
+    }
+}
+
+/// The reminders about a memory: how each is and when it is told.
+async fn about(f: &Fixture, memory: MemoryId) -> Vec<(Status, Option<i64>)> {
+    let entries = f.store.entries_of(memory).await.unwrap();
+    let when = |entry: &Entry| {
+        let is_over = entry.reminder.standing() == Standing::Past;
+        let next = entry.reminder.upcoming(usize::from(!is_over));
+        next.first().map(|(told_at, _)| told_at.duration_since(at(0)).as_secs())
+    };
+    entries.iter().map(|entry| (entry.reminder.status, when(entry))).collect()
+}
+
+#[tokio::test]
+async fn reminders_that_are_read_in_a_text_come_and_change_with_it() {
+    let f = Fixture::new();
+    let mut new = f.fact("lunch at noon");
+    let id = new.id;
+    new.reminders = vec![read_in(&f, id, 1_000)];
+    f.remember_one(new.clone(), 1).await;
+    assert_eq!(about(&f, id).await, [(Status::Proposed, Some(1_000))]);
+    // The same memory once more brings no second one.
+    let again = NewMemory { id: f.ids.next_id(at(2)), ..new };
+    assert_eq!(f.remember_one(again, 2).await.id, id);
+    for n in 0..10 {
+        let revise = Revise {
+            id,
+            patch: Patch { content: Some(format!("lunch {n}").into()), ..Patch::default() },
+            embedded: None,
+            reminders: Some(vec![read_in(&f, id, 2_000 + n)]),
+            request: None,
+            actor: Actor::Owner,
+            at: at(3),
+        };
+        f.store.revise(revise).await.unwrap();
+    }
+    assert_eq!(about(&f, id).await, [(Status::Proposed, Some(2_009))]);
+    assert_eq!(
+        f.store.entries(EntryQuery { limit: 99, ..EntryQuery::default() }).await.unwrap().len(),
+        1
+    );
+    f.finish().await;
+}
+
+#[tokio::test]
+async fn a_successor_takes_its_reminders_over_and_what_is_wrong_has_none() {
+    let f = Fixture::new();
+    let mut old = f.fact("lunch at noon");
+    old.reminders = vec![read_in(&f, old.id, 1_000), read_in(&f, old.id, 1_500)];
+    let mut new = f.fact("lunch at one");
+    new.supersedes = Some(old.id);
+    new.reminders = vec![read_in(&f, new.id, 2_000)];
+    let (old_id, new_id) = (old.id, new.id);
+    f.remember_one(old, 1).await;
+    f.remember_one(new, 2).await;
+    assert_eq!(about(&f, old_id).await, [(Status::Cancelled, None)]);
+    assert_eq!(about(&f, new_id).await, [(Status::Proposed, Some(2_000))]);
+    let patch = Patch { valid_to: Some(Some(at(2))), ..Patch::default() };
+    f.revise(new_id, patch, 3).await;
+    assert_eq!(about(&f, new_id).await, [(Status::Cancelled, None)]);
+    f.forget(&[old_id, new_id], None, 4).await;
+    assert!(
+        f.store
+            .entries(EntryQuery { limit: 99, ..EntryQuery::default() })
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    f.finish().await;
 }
