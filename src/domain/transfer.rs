@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::id::MemoryId;
 use super::memory::{Memory, Metadata};
 use super::namespace::Namespace;
+use super::reminder::Entry;
 use super::session::{Session, SessionKey, Turn};
 
 /// One version of a memory, with what its readers do not see.
@@ -37,6 +38,8 @@ pub enum Item {
     Session(Box<Session>),
     /// A turn of a session.
     Turn(Box<TurnItem>),
+    /// A reminder, without when there is something to do for it.
+    Reminder(Box<Entry>),
 }
 
 /// A turn and the session it belongs to.
@@ -81,10 +84,12 @@ pub enum ExportPlace {
     Forgotten(MemoryId),
     /// This turn of this session; 0 is the session itself.
     Session(SessionKey, u64),
+    /// This reminder.
+    Reminder(MemoryId),
 }
 
 /// Items that belong together: a memory with earlier versions, more earlier versions of one that was
-/// imported before, a forgotten one, a session, or a turn.
+/// imported before, a forgotten one, a session, a turn, or a reminder.
 pub type Group = Vec<Item>;
 
 /// What an import made of a group.
@@ -94,12 +99,14 @@ pub enum ImportOutcome {
     Added,
     /// It was there already, and is the same.
     Same,
-    /// Another memory has this id; it stays as it is.
+    /// Another memory (session, reminder) has this id; it stays as it is.
     Different,
     /// It was forgotten here, or is made of what was, and stays forgotten.
     ForgottenHere,
     /// It is forgotten there and not here; it stays.
     RememberedHere,
-    /// Earlier versions of a memory that is not here.
+    /// Earlier versions of a memory that is not here, or a reminder about one.
     WithoutMemory,
+    /// There is room for no more of its kind.
+    TooMany,
 }

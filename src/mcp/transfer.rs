@@ -1,4 +1,5 @@
-//! The form of an export, version 2: JSON Lines in UTF-8. (Version 1 had no sessions and turns.)
+//! The form of an export, version 3: JSON Lines in UTF-8. (Version 1 had no sessions and turns,
+//! version 2 no reminders.)
 //!
 //! The first line is the header, the last the footer, and each line between is an object with one key:
 //!
@@ -9,16 +10,19 @@
 //! | `earlier` | an earlier version of the memory above it, oldest first, without `usage` |
 //! | `session` | a session, and what its summary tells of turns that are gone |
 //! | `turn` | a turn of the session of that name, which stands above it |
+//! | `reminder` | a reminder: what it says, when it is due (iCalendar), and how far it is; not what was sent |
 //! | `forgotten` | a forgotten memory: `id`, `namespace`, `version`, `forgotten_at`; never its content, restorable or not |
-//! | `end` | the footer: `n_memories`, `n_forgotten`, `n_lines` between header and footer, and `blake3` of these lines with their newlines |
+//! | `end` | the footer: `n_memories`, `n_forgotten`, `n_reminders`, `n_lines` between header and footer, and `blake3` of these lines with their newlines |
 //!
-//! Times are RFC 3339 in UTC with up to six decimals. A field without a value is left out. `later`
+//! Times are RFC 3339 in UTC with up to six decimals; the time on the wall that names an occurrence
+//! of a reminder has no zone. A field without a value is left out. `later`
 //! holds fields of a later version of the program. Memories and forgotten ones come in the order of
-//! their ids. Vectors are left out: they are derived, and made anew by the model in use.
+//! their ids, reminders last. Vectors are left out: they are derived, and made anew by the model in use.
 //!
 //! A reader takes every version up to its own. A new field is added within a version; one that
 //! changes its meaning makes a new one.
 
+mod reminders;
 mod sessions;
 
 use std::collections::BTreeMap;
@@ -32,10 +36,11 @@ use crate::domain::id::{IdReference, MemoryId};
 use crate::domain::memory::{Anchor, Kind, Memory, Metadata, Origin, Status, Usage};
 use crate::domain::transfer::{ForgottenItem, Item, Version};
 
+pub use reminders::ReminderLine;
 pub use sessions::{SessionLine, TurnLine};
 
 /// The version of the form that is written, and the newest that is read.
-pub const EXPORT_VERSION: u32 = 2;
+pub const EXPORT_VERSION: u32 = 3;
 
 /// A line of an export.
 #[derive(Debug, Serialize, Deserialize)]
@@ -53,6 +58,8 @@ pub enum Line {
     Session(Box<SessionLine>),
     /// A turn of it.
     Turn(Box<TurnLine>),
+    /// A reminder.
+    Reminder(Box<ReminderLine>),
     /// The last.
     End(Footer),
 }
@@ -69,12 +76,15 @@ pub struct Header {
 }
 
 /// The last line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footer {
     /// Memories in the export.
     pub n_memories: u64,
     /// Forgotten ones in it.
     pub n_forgotten: u64,
+    /// Reminders in it; versions before 3 have none.
+    #[serde(default)]
+    pub n_reminders: u64,
     /// Lines between header and footer.
     pub n_lines: u64,
     /// Hash of these lines, hexadecimal.
@@ -212,6 +222,7 @@ pub fn write_item(item: &Item) -> Result<String, serde_json::Error> {
         }),
         Item::Session(session) => Line::Session(Box::new(SessionLine::of(session))),
         Item::Turn(item) => Line::Turn(Box::new(TurnLine::of(item))),
+        Item::Reminder(entry) => Line::Reminder(Box::new(ReminderLine::of(entry))),
     };
     serde_json::to_string(&line)
 }
@@ -287,6 +298,7 @@ pub fn read_item(line: &str) -> Result<Item, String> {
         })),
         Line::Session(line) => Ok(Item::Session(Box::new(line.into_session()?))),
         Line::Turn(line) => Ok(Item::Turn(Box::new(line.into_turn()?))),
+        Line::Reminder(line) => Ok(Item::Reminder(Box::new(line.into_entry()?))),
         Line::RecalldExport(_) | Line::End(_) => {
             Err("a header or footer in the middle of the file".to_owned())
         }

@@ -143,6 +143,10 @@ pub struct StoreReport {
     pub n_memories: u64,
     /// Memories a namespace.
     pub namespaces: Vec<(Namespace, u64)>,
+    /// Reminders, those that are over included.
+    pub n_reminders: u64,
+    /// Rows of the outbox, those that were sent included.
+    pub n_deliveries: u64,
     /// Forgotten memories whose content is still restorable.
     pub n_forgotten_pending: u64,
     /// Size of the file, bytes.

@@ -3,11 +3,13 @@
 //! What comes in goes the way of every text: limits, then redaction, then the store. Ids, times and
 //! versions are kept, since an import brings back what was, and nothing that is there is changed.
 
+mod reminders;
+
 use super::redaction::Redactor;
 use super::remember::{check_content, check_metadata, check_tags, checked_importance};
 use super::{Service, ServiceError};
 use crate::domain::identity::{AgentName, Caller};
-use crate::domain::limits::{EXPORT_PAGE_BYTES, SESSION_BYTES_MAX};
+use crate::domain::limits::{AGENT_BYTES_MAX, EXPORT_PAGE_BYTES, SESSION_BYTES_MAX};
 use crate::domain::memory::{Memory, Metadata, Status};
 use crate::domain::redaction::redact;
 use crate::domain::session::{Session, Turn};
@@ -131,6 +133,7 @@ fn accept(
             }
             Item::Session(session) => Item::Session(Box::new(accept_session(*session, redactor)?)),
             Item::Turn(item) => Item::Turn(Box::new(accept_turn(*item, redactor)?)),
+            Item::Reminder(entry) => Item::Reminder(Box::new(reminders::accept(*entry, redactor)?)),
         });
     }
     match (present, last) {
@@ -248,6 +251,19 @@ fn check_agent(name: Option<&str>) -> Result<(), ServiceError> {
             Err(ServiceError::invalid("agent", "the name of an agent", format!("`{name}`")))
         }
         None => Ok(()),
+    }
+}
+
+/// Who did something, as the change log names them.
+fn check_actor(text: &str) -> Result<(), ServiceError> {
+    match text.split_once('/') {
+        Some(("agent", name)) => check_agent(Some(name)),
+        Some(("job", job)) if (1..=AGENT_BYTES_MAX).contains(&job.len()) => Ok(()),
+        None if text == "owner" => Ok(()),
+        Some(_) | None => {
+            let expected = "`owner`, or an agent or a job by its name";
+            Err(ServiceError::invalid("actor", expected, "something else"))
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use super::codec::{decode, encode};
 use super::errors::{Result, damaged};
 use super::forget::ForgottenRecord;
 use super::records::{IdText, MemoryRecord, Unknown, UsageRecord, id_texts, time};
+use super::reminders;
 use super::sessions;
 use super::staging::Staging;
 use super::tables::{FORGOTTEN, MEMORIES, USAGE, VERSIONS};
@@ -34,13 +35,17 @@ pub(super) fn export(
             page.add_versions(transaction, id, version)?
                 && page.add_memories(transaction, id.as_u128().saturating_add(1))?
         }
-        ExportPlace::Memories | ExportPlace::Forgotten(_) | ExportPlace::Session(..) => true,
+        ExportPlace::Memories
+        | ExportPlace::Forgotten(_)
+        | ExportPlace::Session(..)
+        | ExportPlace::Reminder(_) => true,
     };
     if is_whole && matches!(after, ExportPlace::Start | ExportPlace::Memory(..)) {
         page.place = ExportPlace::Memories;
     }
     let is_last = is_whole
         && match after {
+            ExportPlace::Reminder(_) => true,
             ExportPlace::Session(key, turn) => {
                 page.add_turns_and_sessions(transaction, key, turn)?
             }
@@ -52,6 +57,8 @@ pub(super) fn export(
                 page.add_forgotten(transaction, 0)? && page.add_sessions(transaction, None)?
             }
         };
+    let last_reminder = if let ExportPlace::Reminder(id) = after { Some(id) } else { None };
+    let is_last = is_last && page.add_reminders(transaction, last_reminder)?;
     Ok(ExportPage { items: page.items, next: (!is_last).then_some(page.place) })
 }
 
@@ -205,6 +212,26 @@ impl Page {
     }
 }
 
+impl Page {
+    /// Adds the reminders after `after`; `false` if the page is full before.
+    fn add_reminders(
+        &mut self,
+        transaction: &ReadTransaction,
+        after: Option<MemoryId>,
+    ) -> Result<bool> {
+        let mut after = after;
+        while let Some((entry, n_bytes)) = reminders::transfer::next_entry(transaction, after)? {
+            if self.is_full() {
+                return Ok(false);
+            }
+            after = Some(entry.id);
+            let place = ExportPlace::Reminder(entry.id);
+            self.add(Item::Reminder(Box::new(entry)), place, n_bytes);
+        }
+        Ok(true)
+    }
+}
+
 fn version(memory: Memory, record: &MemoryRecord) -> Version {
     Version { memory, content_version: record.content_version, later: texts(&record.unknown) }
 }
@@ -257,6 +284,9 @@ fn import_group(
         [Item::Forgotten(item), ..] => import_forgotten(batch, item, is_dry),
         [Item::Session(session), ..] => sessions::transfer::import_session(batch, session, is_dry),
         [Item::Turn(item), ..] => sessions::transfer::import_turn(batch, item, is_dry),
+        [Item::Reminder(entry), ..] => {
+            reminders::transfer::import_entry(batch, entry, by.at, is_dry)
+        }
         [] => Ok(ImportOutcome::Same),
     }
 }

@@ -33,7 +33,7 @@ pub(super) async fn export(
     let mut target = Target::create(file)?;
     target.line(&text_of(&Line::RecalldExport(header))?)?;
     let mut hasher = blake3::Hasher::new();
-    let mut footer = Footer { n_memories: 0, n_forgotten: 0, n_lines: 0, blake3: String::new() };
+    let mut footer = Footer::default();
     let mut cursor = Value::Null;
     loop {
         let request = json!({ "cursor": cursor });
@@ -46,6 +46,7 @@ pub(super) async fn export(
             footer.n_lines += 1;
             footer.n_memories += u64::from(line.starts_with("{\"memory\""));
             footer.n_forgotten += u64::from(line.starts_with("{\"forgotten\""));
+            footer.n_reminders += u64::from(line.starts_with("{\"reminder\""));
         }
         cursor = page.get_mut("next_cursor").map(Value::take).unwrap_or_default();
         if cursor.is_null() {
@@ -55,14 +56,17 @@ pub(super) async fn export(
     hasher.finalize().to_hex().as_str().clone_into(&mut footer.blake3);
     target.line(&text_of(&Line::End(footer.clone()))?)?;
     let Some(path) = target.finish()? else { return Ok(()) };
-    let Footer { n_memories, n_forgotten, .. } = footer;
+    let Footer { n_memories, n_forgotten, n_reminders, .. } = footer;
     if is_json {
-        let answer = json!({ "path": path, "n_memories": n_memories, "n_forgotten": n_forgotten });
+        let answer = json!({
+            "path": path, "n_memories": n_memories, "n_forgotten": n_forgotten,
+            "n_reminders": n_reminders,
+        });
         say(&format!("{answer:#}"));
     } else {
         say(&format!(
-            "exported {n_memories} memories and {n_forgotten} ids of forgotten ones to {path} (vectors \
-             are made anew)"
+            "exported {n_memories} memories, {n_reminders} reminders and {n_forgotten} ids of \
+             forgotten ones to {path} (vectors are made anew)"
         ));
     }
     Ok(())
@@ -134,6 +138,7 @@ struct Sums {
     n_same: u64,
     n_left_out: u64,
     n_forgotten: u64,
+    n_reminders: u64,
     n_redacted: u64,
     problems: Problems,
 }
@@ -145,6 +150,7 @@ impl Sums {
         self.n_same += count("n_same");
         self.n_left_out += count("n_left_out");
         self.n_forgotten += count("n_forgotten");
+        self.n_reminders += count("n_reminders");
         self.n_redacted += count("n_redacted");
         let problems = answer.get("problems").and_then(Value::as_array).into_iter().flatten();
         let problems = problems.filter_map(Value::as_str).map(str::to_owned);
@@ -152,11 +158,12 @@ impl Sums {
     }
 
     fn tell(&self, is_dry: bool, is_json: bool) {
-        let Self { n_added, n_same, n_left_out, n_forgotten, n_redacted, problems } = self;
+        let Self { n_added, n_same, n_left_out, n_forgotten, n_reminders, n_redacted, problems } =
+            self;
         if is_json {
             let answer = json!({
                 "dry_run": is_dry, "n_added": n_added, "n_same": n_same, "n_left_out": n_left_out,
-                "n_forgotten": n_forgotten, "n_redacted": n_redacted,
+                "n_forgotten": n_forgotten, "n_reminders": n_reminders, "n_redacted": n_redacted,
                 "n_problems": problems.n_all(), "problems": problems.lines(),
             });
             return say(&format!("{answer:#}"));
@@ -166,8 +173,8 @@ impl Sums {
         }
         let verb = if is_dry { "to be imported" } else { "imported" };
         say(&format!(
-            "{verb}: {n_added}, there already: {n_same}, left out: {n_left_out}, ids of forgotten \
-             ones: {n_forgotten}"
+            "{verb}: {n_added}, there already: {n_same}, left out: {n_left_out}, reminders: \
+             {n_reminders}, ids of forgotten ones: {n_forgotten}"
         ));
         if *n_redacted > 0 {
             say(&format!("with something redacted: {n_redacted}"));

@@ -153,7 +153,7 @@ impl Checker {
                     }
                 }
             }
-            Item::Forgotten(_) | Item::Session(_) | Item::Turn(_) => {
+            Item::Forgotten(_) | Item::Session(_) | Item::Turn(_) | Item::Reminder(_) => {
                 let seen = self.all_versions_seen();
                 self.memory = None;
                 seen

@@ -45,6 +45,7 @@ fn cursor_of(place: ExportPlace) -> String {
         ExportPlace::Memory(id, version) => format!("memory {id} {version}"),
         ExportPlace::Memories => "memories".to_owned(),
         ExportPlace::Forgotten(id) => format!("forgotten {id}"),
+        ExportPlace::Reminder(id) => format!("reminder {id}"),
         ExportPlace::Session(key, turn) => {
             format!("session {} {turn}", blake3::Hash::from_bytes(key.0).to_hex())
         }
@@ -58,6 +59,7 @@ fn place(cursor: &str) -> Option<ExportPlace> {
         ["memory", id, version] => Some(ExportPlace::Memory(whole(id)?, version.parse().ok()?)),
         ["memories"] => Some(ExportPlace::Memories),
         ["forgotten", id] => Some(ExportPlace::Forgotten(whole(id)?)),
+        ["reminder", id] => Some(ExportPlace::Reminder(whole(id)?)),
         ["session", key, turn] => {
             let key = SessionKey(*blake3::Hash::from_hex(key).ok()?.as_bytes());
             Some(ExportPlace::Session(key, turn.parse().ok()?))

@@ -33,13 +33,15 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let n_problems = problems.len();
     problems.truncate(IMPORT_PROBLEMS_MAX);
     let mut reply = Reply::default();
-    let Counts { n_added, n_same, n_left_out, n_forgotten, n_said, n_redacted } = counts;
+    let Counts { n_added, n_same, n_left_out, n_forgotten, n_said, n_reminders, n_redacted } =
+        counts;
     reply.line(format!("added {n_added}, there already {n_same}, left out {n_left_out}"));
     reply.field("n_added", n_added);
     reply.field("n_same", n_same);
     reply.field("n_left_out", n_left_out);
     reply.field("n_forgotten", n_forgotten);
     reply.field("n_said", n_said);
+    reply.field("n_reminders", n_reminders);
     reply.field("n_redacted", n_redacted);
     reply.field("n_problems", n_problems);
     reply.remarks("problems", &problems);
@@ -86,7 +88,9 @@ fn groups(lines: &[Value], first_line: u64) -> (Vec<Incoming>, Vec<String>) {
 fn is_version_of(id: &crate::domain::id::MemoryId, incoming: &Incoming) -> bool {
     match incoming.group.first() {
         Some(Item::Memory { version, .. } | Item::Earlier(version)) => version.memory.id == *id,
-        Some(Item::Forgotten(_) | Item::Session(_) | Item::Turn(_)) | None => false,
+        Some(Item::Forgotten(_) | Item::Session(_) | Item::Turn(_) | Item::Reminder(_)) | None => {
+            false
+        }
     }
 }
 
@@ -99,6 +103,7 @@ enum Bears {
     Forgotten,
     /// A session or a turn.
     Said,
+    Reminder,
 }
 
 impl Bears {
@@ -108,6 +113,7 @@ impl Bears {
             Some(Item::Earlier(_)) | None => Self::Earlier,
             Some(Item::Forgotten(_)) => Self::Forgotten,
             Some(Item::Session(_) | Item::Turn(_)) => Self::Said,
+            Some(Item::Reminder(_)) => Self::Reminder,
         }
     }
 }
@@ -121,6 +127,7 @@ struct Counts {
     n_forgotten: u64,
     /// Lines of sessions.
     n_said: u64,
+    n_reminders: u64,
     n_redacted: u64,
 }
 
@@ -132,6 +139,9 @@ impl Counts {
                 self.n_forgotten += 1;
             }
             (Ok(ImportOutcome::Added | ImportOutcome::Same), Bears::Said) => self.n_said += 1,
+            (Ok(ImportOutcome::Added | ImportOutcome::Same), Bears::Reminder) => {
+                self.n_reminders += 1;
+            }
             (Ok(ImportOutcome::Added), Bears::Memory) => self.n_added += 1,
             (Ok(ImportOutcome::Same), Bears::Memory) => self.n_same += 1,
             (
@@ -139,7 +149,8 @@ impl Counts {
                     ImportOutcome::Different
                     | ImportOutcome::ForgottenHere
                     | ImportOutcome::RememberedHere
-                    | ImportOutcome::WithoutMemory,
+                    | ImportOutcome::WithoutMemory
+                    | ImportOutcome::TooMany,
                 )
                 | Err(_),
                 _,
@@ -156,9 +167,16 @@ fn problem(one: &Imported, bears: Bears) -> Option<String> {
         Ok(ImportOutcome::Different) if bears == Bears::Said => {
             "another session has this name here; it stays as it is"
         }
+        Ok(ImportOutcome::Different) if bears == Bears::Reminder => {
+            "another reminder has this id or pattern here; it stays as it is"
+        }
         Ok(ImportOutcome::Different) => "another memory has this id here; it stays as it is",
         Ok(ImportOutcome::ForgottenHere) => "it was forgotten here and stays forgotten",
         Ok(ImportOutcome::RememberedHere) => "it was forgotten there and is here; it stays",
+        Ok(ImportOutcome::WithoutMemory) if bears == Bears::Reminder => {
+            "a reminder about a memory that is not here"
+        }
+        Ok(ImportOutcome::TooMany) => "there are too many reminders here",
         Ok(ImportOutcome::WithoutMemory) => "earlier versions of a memory that is not here",
         Err(reason) => reason,
     };

@@ -1,7 +1,12 @@
 //! What an import refuses, and what it takes out of what it accepts.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
 use super::fixture::{Fixture, agent, owner};
-use crate::domain::memory::Status;
+use crate::domain::id::MemoryId;
+use crate::domain::memory;
+use crate::domain::reminder::{Entry, Lead, Pattern, Reminder, Rule, Snooze, Source, Status};
 use crate::domain::transfer::{ExportPlace, ImportOutcome, Item, Version};
 use crate::service::ServiceError;
 use crate::service::transfer::{Imported, Incoming};
@@ -19,7 +24,9 @@ fn changed(item: &Item, change: impl FnOnce(&mut Version)) -> Item {
     let mut item = item.clone();
     match &mut item {
         Item::Memory { version, .. } | Item::Earlier(version) => change(version),
-        Item::Forgotten(_) | Item::Session(_) | Item::Turn(_) => panic!("a memory was expected"),
+        Item::Forgotten(_) | Item::Session(_) | Item::Turn(_) | Item::Reminder(_) => {
+            panic!("a memory was expected")
+        }
     }
     item
 }
@@ -41,7 +48,7 @@ async fn what_breaks_a_limit_is_refused_by_its_line_and_named() {
         ("usage.anchor", |version| version.memory.usage.anchor.value = 1.5),
         ("agent", |version| version.memory.agent = Some("No Agent!".to_owned())),
         ("content_version", |version| version.content_version = 2),
-        ("superseded_by", |version| version.memory.status = Status::Superseded),
+        ("superseded_by", |version| version.memory.status = memory::Status::Superseded),
         ("version", |version| version.memory.version = 3),
     ];
     for (field, change) in cases {
@@ -81,4 +88,67 @@ async fn only_the_person_exports_and_imports() {
     assert!(matches!(refused, Err(ServiceError::Invalid { .. })), "{refused:?}");
     let refused = fixture.service.import(&agent("a"), Vec::new(), false, false).await;
     assert!(matches!(refused, Err(ServiceError::Invalid { .. })), "{refused:?}");
+}
+
+/// Makes a reminder one that breaks a limit.
+type ChangeEntry = fn(&mut Entry);
+
+/// A reminder as it comes out of an export.
+fn reminder(text: &str) -> Entry {
+    let now: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
+    let start = "2026-03-02T09:00".parse().unwrap();
+    let rule = Rule::every(start, TimeZone::UTC, Pattern::Daily).unwrap();
+    Entry {
+        id: MemoryId::new(1, 1),
+        version: 1,
+        namespace: "user".parse().unwrap(),
+        text: text.to_owned(),
+        source: Source::Stated,
+        memory: None,
+        evidence: Vec::new(),
+        topic: None,
+        sinks: Vec::new(),
+        actor: "owner".to_owned(),
+        created_at: now,
+        updated_at: now,
+        proposed_at: None,
+        skipped: None,
+        wakes_at: None,
+        reminder: Reminder::new(rule, Lead::NONE, Status::Active, now).unwrap(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reminder_that_breaks_a_limit_is_refused_and_one_with_a_secret_loses_it() {
+    let target = Fixture::new().await;
+    let cases: [(&str, ChangeEntry); 8] = [
+        ("text", |entry| entry.text = " ".to_owned()),
+        ("text", |entry| entry.text = "x".repeat(3_000)),
+        ("topic", |entry| entry.topic = Some("x".repeat(3_000))),
+        ("sinks", |entry| entry.sinks = vec![String::new()]),
+        ("sinks", |entry| entry.sinks = vec!["x".to_owned(); 65]),
+        ("actor", |entry| entry.actor = "somebody".to_owned()),
+        ("agent", |entry| entry.actor = "agent/No Agent!".to_owned()),
+        ("snoozed", |entry| {
+            let (until, occurrence) = entry.reminder.upcoming(1)[0];
+            entry.reminder.snoozed = vec![Snooze { occurrence, until, n: 1 }; 9];
+        }),
+    ];
+    for (field, change) in cases {
+        let mut entry = reminder("Water the plants");
+        change(&mut entry);
+        let imported = import(&target, vec![Item::Reminder(Box::new(entry))]).await;
+        let reason = imported.outcome.unwrap_err();
+        assert!(reason.starts_with(&format!("`{field}`")), "{field}: {reason}");
+    }
+    let secret = Entry {
+        topic: Some("password = hunter2hunter2".to_owned()),
+        ..reminder("Use password = hunter2hunter2")
+    };
+    let imported = import(&target, vec![Item::Reminder(Box::new(secret))]).await;
+    assert_eq!(imported.outcome, Ok(ImportOutcome::Added));
+    assert!(!imported.redacted.is_empty());
+    let page = target.service.export(&owner(), ExportPlace::Start).await.unwrap();
+    let text = format!("{:?}", page.items);
+    assert!(text.contains("Use password") && !text.contains("hunter2"), "{text}");
 }

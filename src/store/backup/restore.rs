@@ -23,6 +23,7 @@ use super::super::open::{self, FILE_NAME};
 use super::super::overlay::Overlay;
 use super::super::records::{time, times};
 use super::super::refusal::{OpenError, catch_text};
+use super::super::reminders;
 use super::super::reserve::Room;
 use super::super::sessions;
 use super::super::tables::{BACKUPS, FORGOTTEN};
@@ -298,6 +299,8 @@ fn forget_again(new: &Database, old: &Path, settings: StoreSettings) -> StoreRes
     };
     let snapshot = old.begin_read()?;
     carry_backups(new, &snapshot)?;
+    // What cannot be read of that costs a repetition, which is no reason to restore nothing.
+    let _is_carried = catch_text(|| write(new, |batch| reminders::carry(batch, &snapshot))).is_ok();
     let said = catch_text(|| write(new, |batch| sessions::forget_again(batch, &snapshot)));
     if let Err(error) = said.unwrap_or_else(|reason| Err(StoreError::Damaged(reason))) {
         return Ok(Forgets::Unknown(error.to_string()));

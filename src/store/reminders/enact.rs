@@ -19,7 +19,11 @@ use crate::domain::reminder::{DeliveryKey, DeliveryState, Enact, Enacted, Entry,
 use crate::ports::StoreError;
 
 /// Carries out changes, all or none.
-pub(super) fn enact(batch: &mut Batch<'_>, request: &Enact, at: Timestamp) -> Result<Enacted> {
+pub(in crate::store) fn enact(
+    batch: &mut Batch<'_>,
+    request: &Enact,
+    at: Timestamp,
+) -> Result<Enacted> {
     if let Some(first) = batch.first_answer(Keyed::Enact, request.request.as_ref(), at)? {
         return Ok(Enacted::Done(first.items.iter().map(|item| item.id.0).collect()));
     }

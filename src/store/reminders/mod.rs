@@ -4,12 +4,16 @@
 //! repeats a telling. Every row belongs to a reminder that is there, and goes with it; a reminder that
 //! is about a memory, or shown by it, goes with that.
 
+mod carry;
 mod enact;
 mod forget;
 mod read;
 mod records;
+pub(super) mod transfer;
 mod verify;
 
+pub(super) use carry::carry;
+pub(super) use enact::enact;
 pub(super) use forget::forget_about;
 pub(super) use verify::check;
 
@@ -61,7 +65,7 @@ impl Reminders for RedbStore {
     }
 
     fn enact(&self, request: Enact, at: Timestamp) -> BoxFuture<'_, Result<Enacted>> {
-        Box::pin(self.writer.write(move |batch| enact::enact(batch, &request, at)))
+        Box::pin(self.writer.write(move |batch| enact(batch, &request, at)))
     }
 
     fn rows(

@@ -60,7 +60,7 @@ impl EntryRecord {
         let skipped = entry.skipped.as_ref().map(|skipped| SkippedRecord {
             n: skipped.n,
             last_due_at: skipped.last_due_at.as_microsecond(),
-            why: skipped_name(skipped.why).to_owned(),
+            why: skipped.why.name().to_owned(),
             at: skipped.at.as_microsecond(),
         });
         Self {
@@ -90,7 +90,7 @@ impl EntryRecord {
             Ok(SkippedNote {
                 n: skipped.n,
                 last_due_at: time(skipped.last_due_at)?,
-                why: skipped_named(&skipped.why)?,
+                why: named(Skipped::named(&skipped.why), &skipped.why)?,
                 at: time(skipped.at)?,
             })
         };
@@ -231,18 +231,4 @@ const fn kind_name(kind: Kind) -> (&'static str, u32) {
 fn kind_named(name: &str, n: u32) -> Result<Kind> {
     let all = [Kind::First, Kind::Snoozed(n), Kind::Repeated(n), Kind::Escalated];
     named(all.into_iter().find(|kind| kind_name(*kind).0 == name), name)
-}
-
-const fn skipped_name(why: Skipped) -> &'static str {
-    match why {
-        Skipped::Missed => "missed",
-        Skipped::Superseded => "superseded",
-        Skipped::Over => "over",
-        Skipped::TooLate => "too_late",
-    }
-}
-
-fn skipped_named(name: &str) -> Result<Skipped> {
-    let all = [Skipped::Missed, Skipped::Superseded, Skipped::Over, Skipped::TooLate];
-    named(all.into_iter().find(|why| skipped_name(*why) == name), name)
 }

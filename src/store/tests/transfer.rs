@@ -101,7 +101,7 @@ async fn nothing_that_is_there_changes_and_nothing_forgotten_comes_back() {
         groups.iter().position(|group| match &group[0] {
             Item::Memory { version, .. } | Item::Earlier(version) => version.memory.id == id,
             Item::Forgotten(item) => item.id == id,
-            Item::Session(_) | Item::Turn(_) => false,
+            Item::Session(_) | Item::Turn(_) | Item::Reminder(_) => false,
         })
     };
     for (id, expected) in [

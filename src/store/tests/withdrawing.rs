@@ -214,9 +214,11 @@ async fn exported(f: &Fixture) -> Vec<Vec<Item>> {
     for item in f.store.export(ExportPlace::Start, usize::MAX).await.unwrap().items {
         match item {
             Item::Earlier(_) => groups.last_mut().unwrap().push(item),
-            Item::Memory { .. } | Item::Forgotten(_) | Item::Session(_) | Item::Turn(_) => {
-                groups.push(vec![item]);
-            }
+            Item::Memory { .. }
+            | Item::Forgotten(_)
+            | Item::Session(_)
+            | Item::Turn(_)
+            | Item::Reminder(_) => groups.push(vec![item]),
         }
     }
     groups

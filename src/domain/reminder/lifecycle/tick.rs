@@ -95,6 +95,22 @@ pub enum Skipped {
 }
 
 impl Skipped {
+    /// The name that is stored.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Missed => "missed",
+            Self::Superseded => "superseded",
+            Self::Over => "over",
+            Self::TooLate => "too_late",
+        }
+    }
+
+    /// Reads a name that was stored.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Missed, Self::Superseded, Self::Over, Self::TooLate];
+        all.into_iter().find(|why| why.name() == name)
+    }
+
     /// In words.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -4,7 +4,8 @@
 //! what a state may be after an interruption. The loops: `failing` fails each operation in turn,
 //! `cutting` cuts the power at operations (and shows that a disk which lies about syncs is caught),
 //! `reopening` does both again while the store opens after a cut, `migrating` while its format is
-//! brought up to date, `rebuilding` while the indexes are filled from it.
+//! brought up to date, `rebuilding` while the indexes are filled from it, `delivering` between the
+//! steps of a message.
 
 mod check;
 mod disk;
@@ -13,6 +14,7 @@ mod stand_ins;
 mod workload;
 
 mod cutting;
+mod delivering;
 mod failing;
 mod migrating;
 mod rebuilding;

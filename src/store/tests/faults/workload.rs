@@ -2,6 +2,8 @@
 //! without indexes, a small model, a clock that is moved by hand and ids that follow from the step. So every run of a step on the same state leaves the same bytes, and a run that was hit by a
 //! fault can be compared, byte by byte, with one that was not.
 
+mod reminders;
+
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -106,9 +108,17 @@ pub(super) enum Step {
     EndRun,
     /// It is undone.
     UndoRun,
+    /// Two reminders, one about a memory, and what tells of them.
+    Remind,
+    /// One of these messages is about to be sent,
+    Claim,
+    /// and was; the other is given up.
+    Settle,
+    /// What ended is trimmed, and one of the reminders goes on.
+    TrimTold,
     /// The three are summarised, in no run.
     CurateAgain,
-    /// The person forgets one of the three: the summary goes with it.
+    /// The person forgets one of the three: the summary goes with it, and the reminder about it.
     ForgetSource,
     /// And all of a session.
     ForgetSession,
@@ -117,7 +127,7 @@ pub(super) enum Step {
 }
 
 /// All of them.
-pub(super) const STEPS: [Step; 31] = [
+pub(super) const STEPS: [Step; 35] = [
     Step::Begin,
     Step::Store,
     Step::StoreUnembedded,
@@ -146,6 +156,10 @@ pub(super) const STEPS: [Step; 31] = [
     Step::Extract,
     Step::EndRun,
     Step::UndoRun,
+    Step::Remind,
+    Step::Claim,
+    Step::Settle,
+    Step::TrimTold,
     Step::CurateAgain,
     Step::ForgetSource,
     Step::ForgetSession,
@@ -231,14 +245,7 @@ impl World {
     pub(super) async fn take(&self, step: Step) -> Result<String, ServiceError> {
         self.begin(step);
         match step {
-            Step::Begin => {
-                let space = self.service.open_space().await.map_err(space_error)?;
-                let store: Arc<dyn Store> = self.store.clone();
-                if let Some(index) = &self.index {
-                    index.load(store, space).await?;
-                }
-                Ok(format!("{space:?}"))
-            }
+            Step::Begin => self.open_space().await,
             Step::Store | Step::Replay => self.remember(first_drafts(), Some("first")).await,
             Step::StoreUnembedded => {
                 self.model.is_down.store(true, Ordering::Relaxed);
@@ -288,6 +295,7 @@ impl World {
             Step::Extract => self.extract().await,
             Step::EndRun => self.end_run().await,
             Step::UndoRun => self.undo_run().await,
+            Step::Remind | Step::Claim | Step::Settle | Step::TrimTold => self.tell(step).await,
             Step::CurateAgain => self.summarise(step, &TOGETHER, None).await,
             Step::ForgetSource => self.forget(&owner(), id_of(Step::TogetherThird, 0)).await,
             Step::ForgetSession => self.forget_session().await,
@@ -340,6 +348,15 @@ impl World {
             index.close();
         }
         self.store.close();
+    }
+
+    async fn open_space(&self) -> Result<String, ServiceError> {
+        let space = self.service.open_space().await.map_err(space_error)?;
+        let store: Arc<dyn Store> = self.store.clone();
+        if let Some(index) = &self.index {
+            index.load(store, space).await?;
+        }
+        Ok(format!("{space:?}"))
     }
 
     async fn remember(

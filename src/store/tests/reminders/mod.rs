@@ -1,6 +1,10 @@
 //! Reminders and the outbox: all or none of a request, each index in agreement, and nothing left of
 //! what goes with a memory.
 
+mod copies;
+mod model;
+mod room;
+
 use jiff::tz::TimeZone;
 
 use super::fixture::{Fixture, at, key};
@@ -341,6 +345,8 @@ async fn rows_are_listed_by_state_and_sink_in_the_order_in_which_they_were_due()
             (sent_state, "team".to_owned(), 1),
         ]
     );
+    let report = f.store.report().await.unwrap();
+    assert_eq!((report.n_reminders, report.n_deliveries), (1, 5));
     f.do_all(Enact { removed: vec![entry.id], ..Enact::default() }).await;
     assert_eq!(f.store.row_counts().await.unwrap(), []);
     f.finish().await;
