@@ -26,3 +26,7 @@ pub mod mcp;
 pub mod app;
 pub mod config;
 pub mod telemetry;
+
+// A stand-in of the unit tests that the integration tests include as well names the library so.
+#[cfg(test)]
+extern crate self as recalld;

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use recalld::mcp::client::{Client, Hello};
 use rustix::process::{Pid, Signal, kill_process};
@@ -79,6 +80,17 @@ impl Served {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with(name)).unwrap();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+    }
+
+    /// Processor time so far, of all threads.
+    pub fn cpu(&self) -> Duration {
+        /// What the kernel counts these times in (`USER_HZ`).
+        const TICKS_PER_SECOND: u64 = 100;
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
+        // The name of the program stands in parentheses before the other fields.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        let ticks: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+        Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND)
     }
 
     /// Resident memory, bytes.

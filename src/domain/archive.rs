@@ -69,47 +69,15 @@ fn last_wanted(memory: &Memory) -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::domain::id::MemoryId;
-    use crate::domain::memory::{Anchor, Kind, Metadata, Origin, Usage};
-    use crate::domain::namespace::Namespace;
 
     fn at(day: i64) -> Timestamp {
         Timestamp::from_second(1_700_000_000 + day * 86_400).unwrap()
     }
 
     fn memory() -> Memory {
-        Memory {
-            id: MemoryId::from_u128(1),
-            namespace: Namespace::user(),
-            content: Arc::from("x"),
-            kind: Kind::Event,
-            tags: Vec::new(),
-            metadata: Metadata::new(),
-            session: None,
-            agent: None,
-            occurred_at: None,
-            created_at: at(0),
-            updated_at: at(0),
-            importance: 0.4,
-            pinned: false,
-            status: Status::Active,
-            supersedes: None,
-            superseded_by: None,
-            valid_to: None,
-            derived_from: Vec::new(),
-            consolidated_into: None,
-            contradicts: Vec::new(),
-            origin: Origin::Stated,
-            version: 1,
-            usage: Usage {
-                last_recalled_at: None,
-                recalls: 0,
-                anchor: Anchor { value: 0.4, at: at(0) },
-            },
-        }
+        Memory::plain(MemoryId::from_u128(1), "x", at(0))
     }
 
     #[test]

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use super::decay::initial_importance;
 use super::embedding::ScriptShares;
 use super::grounding::values::{DateParts, Support, Value};
-use super::grounding::{self, Source, Summary};
+use super::grounding::{self, Source, Sources, Summary};
 use super::limits::FACT_CHARS_MAX;
 use super::memory::{Kind, Memory, Origin};
 use super::scoring::{Candidate, Policy, Role, Turn, has_content, is_question, named_time};
@@ -60,74 +60,84 @@ impl Refusal {
     }
 }
 
-/// The memory that a statement of a model becomes; days are those of `zone`.
-///
-/// # Errors
-/// [`Refusal`].
-pub fn accept(
-    fact: &ScoredFact,
-    turn: &Turn<'_>,
-    zone: &TimeZone,
-    policy: &Policy,
-) -> Result<Candidate, Refusal> {
-    if policy.mean(&fact.scores) < policy.mean_min {
-        return Err(Refusal::BelowThreshold);
-    }
-    let text = fact.text.as_str();
-    let said = named_time(text, fact.kind, turn.at, zone);
-    let dated = || {
-        let date = fact.event_date.filter(|date| names_day(turn, zone, *date))?;
-        zone.to_timestamp(date.to_datetime(jiff::civil::Time::midnight())).ok()
-    };
-    let as_event = || (fact.kind == Kind::Event).then_some(turn.at);
-    let candidate = Candidate {
-        text: text.to_owned(),
-        kind: fact.kind,
-        importance: initial_importance(fact.kind, text),
-        event_time: said.or_else(dated).or_else(as_event),
-        scores: fact.scores,
-    };
-    prove(candidate, turn, zone)
+/// A turn that was read once, so that many a statement can be proven by it.
+pub struct Witness<'a> {
+    turn: &'a Turn<'a>,
+    /// That of its days.
+    zone: &'a TimeZone,
+    says_something: bool,
+    sources: Sources<'a>,
 }
 
-/// Whether a statement may be kept, whoever took it out of its turn.
-///
-/// # Errors
-/// [`Refusal`].
-pub fn prove(candidate: Candidate, turn: &Turn<'_>, zone: &TimeZone) -> Result<Candidate, Refusal> {
-    let text = candidate.text.as_str();
-    if !has_content(text) || is_question(text) || !has_content(turn.text) {
-        return Err(Refusal::SmallTalk);
+impl<'a> Witness<'a> {
+    /// Reads a turn; days are those of `zone`.
+    pub fn of(turn: &'a Turn<'a>, zone: &'a TimeZone) -> Self {
+        let day = zone.to_datetime(turn.at).date();
+        let sources = Sources::read(&[
+            Source { id: "turn", text: turn.text, event_date: Some(day) },
+            Source { id: "speaker", text: speaker(turn.role), event_date: None },
+        ]);
+        Self { turn, zone, says_something: has_content(turn.text), sources }
     }
-    let is_own = matches!(candidate.kind, Kind::Instruction | Kind::Preference);
-    if is_own && turn.role != Role::User {
-        return Err(Refusal::Speaker);
+
+    /// The memory that a statement of a model becomes.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn accept(&self, fact: &ScoredFact, policy: &Policy) -> Result<Candidate, Refusal> {
+        if policy.mean(&fact.scores) < policy.mean_min {
+            return Err(Refusal::BelowThreshold);
+        }
+        let (turn, zone, text) = (self.turn, self.zone, fact.text.as_str());
+        let said = named_time(text, fact.kind, turn.at, zone);
+        let dated = || {
+            let date = fact.event_date.filter(|date| names_day(turn, zone, *date))?;
+            zone.to_timestamp(date.to_datetime(jiff::civil::Time::midnight())).ok()
+        };
+        let as_event = || (fact.kind == Kind::Event).then_some(turn.at);
+        self.prove(Candidate {
+            text: text.to_owned(),
+            kind: fact.kind,
+            importance: initial_importance(fact.kind, text),
+            event_time: said.or_else(dated).or_else(as_event),
+            scores: fact.scores,
+        })
     }
-    if is_latin(text) != is_latin(turn.text) {
-        return Err(Refusal::Language);
+
+    /// A statement that may be kept, whoever took it out of its turn.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn prove(&self, candidate: Candidate) -> Result<Candidate, Refusal> {
+        let (turn, text) = (self.turn, candidate.text.as_str());
+        if !has_content(text) || is_question(text) || !self.says_something {
+            return Err(Refusal::SmallTalk);
+        }
+        let is_own = matches!(candidate.kind, Kind::Instruction | Kind::Preference);
+        if is_own && turn.role != Role::User {
+            return Err(Refusal::Speaker);
+        }
+        if is_latin(text) != is_latin(turn.text) {
+            return Err(Refusal::Language);
+        }
+        let policy = grounding::Policy {
+            chars_min: 1,
+            chars_max: FACT_CHARS_MAX,
+            share_max: f64::INFINITY,
+            asks_for_language: false,
+            ..grounding::Policy::default()
+        };
+        let summary = Summary { text, citations: &["turn", "speaker"] };
+        let violations = self.sources.check(&summary, &policy);
+        if violations.is_empty() {
+            return Ok(candidate);
+        }
+        let mut reasons: Vec<grounding::Reason> =
+            violations.into_iter().map(|violation| violation.reason).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        Err(Refusal::Ungrounded(reasons))
     }
-    let day = zone.to_datetime(turn.at).date();
-    let sources = [
-        Source { id: "turn", text: turn.text, event_date: Some(day) },
-        Source { id: "speaker", text: speaker(turn.role), event_date: None },
-    ];
-    let policy = grounding::Policy {
-        chars_min: 1,
-        chars_max: FACT_CHARS_MAX,
-        share_max: f64::INFINITY,
-        asks_for_language: false,
-        ..grounding::Policy::default()
-    };
-    let summary = Summary { text, citations: &["turn", "speaker"] };
-    let violations = grounding::check(&summary, &sources, &policy);
-    if violations.is_empty() {
-        return Ok(candidate);
-    }
-    let mut reasons: Vec<grounding::Reason> =
-        violations.into_iter().map(|violation| violation.reason).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    Err(Refusal::Ungrounded(reasons))
 }
 
 /// What a statement may call the one who speaks, though the turn does not say it.

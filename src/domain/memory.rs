@@ -203,6 +203,38 @@ impl Memory {
 }
 
 #[cfg(test)]
+impl Memory {
+    /// A fact with nothing special about it, stated in the namespace `user` at this time, for tests.
+    pub(crate) fn plain(id: MemoryId, content: &str, at: Timestamp) -> Self {
+        Self {
+            id,
+            namespace: Namespace::user(),
+            content: Arc::from(content),
+            kind: Kind::Fact,
+            tags: Vec::new(),
+            metadata: Metadata::new(),
+            session: None,
+            agent: None,
+            occurred_at: None,
+            created_at: at,
+            updated_at: at,
+            importance: 0.5,
+            pinned: false,
+            status: Status::Active,
+            supersedes: None,
+            superseded_by: None,
+            valid_to: None,
+            derived_from: Vec::new(),
+            consolidated_into: None,
+            contradicts: Vec::new(),
+            origin: Origin::Stated,
+            version: 1,
+            usage: Usage { last_recalled_at: None, recalls: 0, anchor: Anchor { value: 0.5, at } },
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

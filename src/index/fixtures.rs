@@ -1,41 +1,15 @@
 //! What the tests of this room share.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
 use crate::domain::embedding::Vector;
 use crate::domain::id::MemoryId;
-use crate::domain::memory::{Anchor, Kind, Memory, Metadata, Origin, Status, Usage};
+use crate::domain::memory::Memory;
 
 /// A memory with nothing special about it.
 pub(super) fn memory(id: MemoryId, namespace: &str, content: &str) -> Memory {
-    let at = Timestamp::UNIX_EPOCH;
-    Memory {
-        id,
-        namespace: namespace.parse().unwrap(),
-        content: Arc::from(content),
-        kind: Kind::Fact,
-        tags: Vec::new(),
-        metadata: Metadata::new(),
-        session: None,
-        agent: None,
-        occurred_at: None,
-        created_at: at,
-        updated_at: at,
-        importance: 0.5,
-        pinned: false,
-        status: Status::Active,
-        supersedes: None,
-        superseded_by: None,
-        valid_to: None,
-        derived_from: Vec::new(),
-        consolidated_into: None,
-        contradicts: Vec::new(),
-        origin: Origin::Stated,
-        version: 1,
-        usage: Usage { last_recalled_at: None, recalls: 0, anchor: Anchor { value: 0.5, at } },
-    }
+    let namespace = namespace.parse().unwrap();
+    Memory { namespace, ..Memory::plain(id, content, Timestamp::UNIX_EPOCH) }
 }
 
 /// Numbers that follow from a seed (`SplitMix64`, Steele et al. 2014).

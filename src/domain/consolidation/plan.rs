@@ -5,7 +5,7 @@
 //! a caller that finds exactly what the last plan has left ([`Plan::left`]) gives no labels, and then
 //! nothing is planned.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::draft::{Draft, by_time, statements};
 use super::linkage::Hierarchy;
@@ -74,7 +74,9 @@ impl<'a> Part<'a> {
         policy: &'a Policy,
         plan: &mut Plan,
     ) -> Self {
-        let mut drafts: Vec<Draft<'a>> = Vec::new();
+        let mut drafts: Vec<Option<Draft<'a>>> = Vec::new();
+        // The place of the draft that each source is in.
+        let mut places: HashMap<MemoryId, usize> = HashMap::new();
         for summary in given.summaries.into_values() {
             // A source whose kind was changed since belongs with others now.
             let is_own = |item: &&Item| item.kind == kind && item.namespace == *namespace;
@@ -85,13 +87,17 @@ impl<'a> Part<'a> {
             }
             let mut draft = Draft::new(vec![summary], sources);
             // One live summary for the same sources: those that share one are put together.
-            for other in
-                drafts.extract_if(.., |other| shares_source(other, &draft)).collect::<Vec<_>>()
-            {
-                draft.absorb(other);
+            let place = |item: &&Item| places.get(&item.id).copied();
+            let sharing: BTreeSet<usize> = draft.items.iter().filter_map(place).collect();
+            for place in sharing {
+                if let Some(other) = drafts.get_mut(place).and_then(Option::take) {
+                    draft.absorb(other);
+                }
             }
-            drafts.push(draft);
+            places.extend(draft.items.iter().map(|item| (item.id, drafts.len())));
+            drafts.push(Some(draft));
         }
+        let mut drafts: Vec<Draft<'a>> = drafts.into_iter().flatten().collect();
         drafts.sort_by_key(|draft| draft.replaces.first().map(|summary| summary.id));
         let summarised: BTreeSet<MemoryId> =
             drafts.iter().flat_map(|draft| &draft.items).map(|item| item.id).collect();
@@ -108,7 +114,15 @@ impl<'a> Part<'a> {
 
     fn run(mut self, maker: Maker<'_>, plan: &mut Plan) {
         while self.join() {}
-        while self.form() | self.join() | self.merge() {}
+        let mut has_joined = false;
+        loop {
+            let has_formed = self.form();
+            // What fits no draft fits none that two of them make together either.
+            has_joined = (has_formed || has_joined) && self.join();
+            if !(self.merge() || has_formed || has_joined) {
+                break;
+            }
+        }
         plan.noise.extend(self.loose.iter().map(|item| item.id));
         self.drafts.sort_by_key(|draft| draft.items.first().map(|item| by_time(item)));
         for draft in &self.drafts {
@@ -230,10 +244,6 @@ fn topics<'a>(cluster: &[&'a Item], policy: &Policy) -> Vec<Vec<&'a Item>> {
         }
     }
     topics.into_iter().map(|topic| topic.items).collect()
-}
-
-fn shares_source(left: &Draft<'_>, right: &Draft<'_>) -> bool {
-    left.items.iter().any(|item| right.items.iter().any(|other| other.id == item.id))
 }
 
 /// Why the summary of a draft is to be written, if it is.

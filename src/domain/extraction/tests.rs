@@ -25,7 +25,7 @@ fn fact(text: &str, kind: Kind) -> ScoredFact {
 }
 
 fn accepted(said: &str, fact: &ScoredFact) -> Result<Candidate, Refusal> {
-    accept(fact, &turn(Role::User, said), &zone(), &Policy::default())
+    Witness::of(&turn(Role::User, said), &zone()).accept(fact, &Policy::default())
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn the_threshold_is_the_weighted_mean() {
     assert!(accepted("I live in Berlin.", &weak).is_ok());
     let strict = Policy { mean_min: 4.5, ..Policy::default() };
     let turn = turn(Role::User, "I live in Berlin.");
-    assert_eq!(accept(&weak, &turn, &zone(), &strict), Err(Refusal::BelowThreshold));
+    assert_eq!(Witness::of(&turn, &zone()).accept(&weak, &strict), Err(Refusal::BelowThreshold));
 }
 
 #[test]
@@ -107,7 +107,8 @@ fn only_the_person_gives_standing_orders() {
         (Role::Assistant, Kind::Preference, false),
         (Role::Assistant, Kind::Fact, true),
     ] {
-        let kept = accept(&fact(said, kind), &turn(role, said), &zone(), &Policy::default());
+        let kept =
+            Witness::of(&turn(role, said), &zone()).accept(&fact(said, kind), &Policy::default());
         assert_eq!(kept.is_ok(), is_kept, "{role} {kind}: {kept:?}");
     }
 }

@@ -75,28 +75,57 @@ impl Policy {
 
 /// Everything in a summary that its cited sources do not bear out, each once; empty if it may be stored.
 pub fn check(summary: &Summary<'_>, sources: &[Source<'_>], policy: &Policy) -> Vec<Violation> {
-    let mut violations = check_citations(summary, sources);
-    let text = without_marks(summary.text, sources);
-    check_length(&text, sources, policy, &mut violations);
-    if policy.asks_for_language {
-        check_language(&text, sources, &mut violations);
+    Sources::read(sources).check(summary, policy)
+}
+
+/// Texts that have been read, so that many a summary can be checked against them.
+pub struct Sources<'a> {
+    given: Vec<Source<'a>>,
+    supports: Vec<(&'a str, Support)>,
+    /// What each of them says or denies.
+    clauses: Vec<Vec<Clause>>,
+}
+
+impl<'a> Sources<'a> {
+    /// Reads texts.
+    pub fn read(given: &[Source<'a>]) -> Self {
+        let given = given.to_vec();
+        let supports: Vec<(&str, Support)> = given
+            .iter()
+            .map(|source| (source.id, Support::of(source.text, source.event_date)))
+            .collect();
+        let said = |support: &Support| clauses::candidates(&clauses::clauses(&support.reading));
+        let clauses = supports.iter().map(|(_, support)| said(support)).collect();
+        Self { given, supports, clauses }
     }
-    let supports: Vec<(&str, Support)> = sources
-        .iter()
-        .map(|source| (source.id, Support::of(source.text, source.event_date)))
-        .collect();
-    let is_cited = |id: &str| summary.citations.contains(&id);
-    let cited: Vec<&Support> =
-        supports.iter().filter(|(id, _)| is_cited(id)).map(|(_, support)| support).collect();
-    if cited.is_empty() {
-        return violations;
+
+    /// See [`check`].
+    pub fn check(&self, summary: &Summary<'_>, policy: &Policy) -> Vec<Violation> {
+        let mut violations = check_citations(summary, &self.given);
+        let text = without_marks(summary.text, &self.given);
+        check_length(&text, &self.given, policy, &mut violations);
+        if policy.asks_for_language {
+            check_language(&text, &self.given, &mut violations);
+        }
+        let is_cited = |id: &str| summary.citations.contains(&id);
+        let cited: Vec<&Support> = self
+            .supports
+            .iter()
+            .filter(|(id, _)| is_cited(id))
+            .map(|(_, support)| support)
+            .collect();
+        if cited.is_empty() {
+            return violations;
+        }
+        let reading = read(&text);
+        check_values(&reading, &self.supports, &cited, &mut violations);
+        check_openers(&reading, &self.supports, &cited, &mut violations);
+        let said = self.supports.iter().zip(&self.clauses).filter(|((id, _), _)| is_cited(id));
+        let said: Vec<&Clause> = said.flat_map(|(_, clauses)| clauses).collect();
+        check_polarity(&reading, &said, &mut violations);
+        check_overlap(&reading, &cited, policy, &mut violations);
+        violations
     }
-    let reading = read(&text);
-    check_values(&reading, &supports, &cited, &mut violations);
-    check_openers(&reading, &supports, &cited, &mut violations);
-    check_polarity(&reading, &cited, &mut violations);
-    check_overlap(&reading, &cited, policy, &mut violations);
-    violations
 }
 
 fn check_citations(summary: &Summary<'_>, sources: &[Source<'_>]) -> Vec<Violation> {
@@ -208,13 +237,10 @@ fn unsupported(sort: Sort, surface: &str, elsewhere: Option<&str>) -> Violation 
     Violation::new(Reason::Value(sort), text)
 }
 
-fn check_polarity(reading: &Reading, cited: &[&Support], violations: &mut Vec<Violation>) {
-    let candidates: Vec<Clause> = cited
-        .iter()
-        .flat_map(|support| clauses::candidates(&clauses::clauses(&support.reading)))
-        .collect();
+/// `said`: what the cited sources say or deny.
+fn check_polarity(reading: &Reading, said: &[&Clause], violations: &mut Vec<Violation>) {
     for clause in clauses::clauses(reading).iter().flatten() {
-        if clauses::is_reversed(clause, &candidates) == Some(true) {
+        if clauses::is_reversed(clause, said) == Some(true) {
             let how = if clause.is_negative() {
                 "says that something is not so or failed, and the cited sources do not"
             } else {

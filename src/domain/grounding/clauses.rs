@@ -1,5 +1,6 @@
 //! Clauses: the words that carry their content, and whether they are negated.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -202,20 +203,20 @@ pub(crate) fn candidates(sentences: &[Vec<Clause>]) -> Vec<Clause> {
 /// Whether the candidates that hold most of a clause's words, with the fewest others, all say the opposite
 /// of it; `None` if none holds at least half of them or the clause says too little. What one that agrees
 /// says word by word is not reversed.
-pub(crate) fn is_reversed(clause: &Clause, candidates: &[Clause]) -> Option<bool> {
+pub(crate) fn is_reversed<C: Borrow<Clause>>(clause: &Clause, candidates: &[C]) -> Option<bool> {
+    let candidates = || candidates.iter().map(Borrow::borrow);
     if clause.words.is_empty() || clause.len() < 2 {
         return None;
     }
-    let best = candidates.iter().map(|other| clause.covered_by(other)).fold(0.0, f64::max);
+    let best = candidates().map(|other| clause.covered_by(other)).fold(0.0, f64::max);
     if best < 0.5 {
         return None;
     }
     let nearest: Vec<&Clause> =
-        candidates.iter().filter(|other| clause.covered_by(other) > best - 1e-9).collect();
+        candidates().filter(|other| clause.covered_by(other) > best - 1e-9).collect();
     let least = nearest.iter().map(|other| other.len()).min();
     let agrees = |other: &Clause| other.is_negative() == clause.is_negative();
-    let is_quoted =
-        candidates.iter().any(|other| agrees(other) && other.text.contains(&clause.text));
+    let is_quoted = candidates().any(|other| agrees(other) && other.text.contains(&clause.text));
     let is_near = nearest.iter().any(|other| agrees(other) && Some(other.len()) == least);
     Some(!is_quoted && !is_near)
 }

@@ -9,5 +9,5 @@ pub(crate) mod clauses;
 pub mod values;
 mod violation;
 
-pub use check::{Policy, Source, Summary, check};
+pub use check::{Policy, Source, Sources, Summary, check};
 pub use violation::{Reason, Violation};

@@ -15,7 +15,7 @@ use super::super::redaction::Redactor;
 use super::super::{Service, ServiceError, Settings};
 use super::report::ExtractReport;
 use crate::domain::change::{ChangeSet, NewMemory, StoreStatus};
-use crate::domain::extraction::{Refusal, SAID_AT_KEY, accept, batch_max, prove, retry_at};
+use crate::domain::extraction::{Refusal, SAID_AT_KEY, Witness, batch_max, retry_at};
 use crate::domain::identity::Actor;
 use crate::domain::job::{JobName, RunId};
 use crate::domain::limits::{
@@ -187,7 +187,7 @@ impl Service {
             }
             let policy = settings.sessions.policy(&session.namespace);
             let look = match model {
-                None => Some(by_rules(&batch, settings, &policy, report)),
+                None => Some(by_rules(&batch, settings, policy, report).await),
                 Some(_) if order.is_dry_run => Some(Look::default()),
                 Some(model) => self.by_model(order, model, &batch, settings, &policy, report).await,
             };
@@ -234,7 +234,8 @@ impl Service {
         let mut made_up: BTreeMap<u64, bool> = BTreeMap::new();
         for (place, fact) in facts {
             let Some(turn) = telling.get(place).copied() else { continue };
-            match accept(&fact, &scoring_turn(turn), &settings.zone, policy) {
+            let said = scoring_turn(turn);
+            match Witness::of(&said, &settings.zone).accept(&fact, policy) {
                 Ok(candidate) => {
                     made_up.insert(turn.number, false);
                     look.taken.push(Taken { turn, candidate });
@@ -423,17 +424,34 @@ fn note(refusal: &Refusal, report: &mut ExtractReport) {
     }
 }
 
-fn by_rules<'a>(
+/// Reading takes long enough to hold up what else a thread of the runtime has to do.
+async fn by_rules<'a>(
     batch: &[&'a Turn],
     settings: &Settings,
-    policy: &Policy,
+    policy: Policy,
     report: &mut ExtractReport,
 ) -> Look<'a> {
+    let turns: Vec<Turn> = batch.iter().map(|turn| (*turn).clone()).collect();
+    let zone = settings.zone.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let read = |turn: &Turn| {
+            let said = scoring_turn(turn);
+            let witness = Witness::of(&said, &zone);
+            let candidates = scoring::candidates(&said, &zone, &policy).into_iter();
+            candidates.map(|candidate| witness.prove(candidate)).collect::<Vec<_>>()
+        };
+        turns.iter().map(read).collect::<Vec<_>>()
+    });
     let mut look = Look::default();
-    for turn in batch {
-        let said = scoring_turn(turn);
-        for candidate in scoring::candidates(&said, &settings.zone, policy) {
-            match prove(candidate, &said, &settings.zone) {
+    let Ok(read) = read.await else {
+        // The log tells where it panicked; what was said waits for a better program.
+        ExtractReport::count(&mut report.unusable, "broken");
+        look.later = batch.iter().map(|turn| turn.number).collect();
+        return look;
+    };
+    for (turn, statements) in batch.iter().copied().zip(read) {
+        for statement in statements {
+            match statement {
                 Ok(candidate) => look.taken.push(Taken { turn, candidate }),
                 Err(refusal) => note(&refusal, report),
             }

@@ -12,6 +12,7 @@ use super::extract::Extraction;
 use super::report::ExtractReport;
 use crate::domain::extractive::{self, Item};
 use crate::domain::limits::{LLM_PASSAGES_MAX, SESSION_SUMMARY_LENGTHS, TURN_PASSAGE_BYTES_MAX};
+use crate::domain::scoring::has_content;
 use crate::domain::session::{Part, Retell, Session, SessionKey, SessionSummary, Turn};
 use crate::domain::summary::{Aim, Passage};
 use crate::domain::text::sentences::sentences;
@@ -127,8 +128,10 @@ fn day(part: &Part, settings: &Settings) -> Date {
     settings.zone.to_datetime(part.at).date()
 }
 
-/// The sentences of the sources that say most, as they stand.
+/// The sentences of the sources that say most, as they stand; small talk says nothing.
 fn quoted(sources: &[Part], chars_max: usize, settings: &Settings) -> Vec<Part> {
+    let says = |part: &&Part| part.role.is_none() || has_content(&part.text);
+    let sources: Vec<&Part> = sources.iter().filter(says).collect();
     let names: Vec<String> = (0..sources.len()).map(|place| place.to_string()).collect();
     let items: Vec<Item<'_>> = sources
         .iter()
@@ -143,11 +146,11 @@ fn quoted(sources: &[Part], chars_max: usize, settings: &Settings) -> Vec<Part> 
     let sentences_max = usual.sentences_max * SESSION_SUMMARY_LENGTHS;
     let policy = extractive::Policy { sentences_max, chars_max, ..usual };
     let Some(extract) = extractive::extract(&items, &[], &policy) else {
-        return sources.iter().filter(|part| part.role.is_none()).cloned().collect();
+        return sources.into_iter().filter(|part| part.role.is_none()).cloned().collect();
     };
     let part = |quote: extractive::Quote| {
         let place: usize = quote.id.parse().ok()?;
-        Some(Part { text: quote.text, ..sources.get(place)?.clone() })
+        Some(Part { text: quote.text, ..(*sources.get(place)?).clone() })
     };
     extract.quotes.into_iter().filter_map(part).collect()
 }

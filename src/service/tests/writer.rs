@@ -1,4 +1,5 @@
-//! A stand-in for the language model that writes summaries: well, badly, or not at all.
+//! A stand-in for the language model that writes summaries: well, badly, or not at all. The tests of
+//! `tests/it` include it too, so it names the library from outside.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-use crate::domain::summary::{Draft, SummaryRequest, Unusable};
-use crate::ports::{LanguageModel, LlmError, LlmReport, Summarizer};
+use recalld::domain::summary::{Draft, SummaryRequest, Unusable};
+use recalld::ports::{LanguageModel, LlmError, LlmReport, Summarizer};
 
 /// What the model does when it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,12 +113,12 @@ fn well(request: &SummaryRequest) -> Draft {
     let (mut texts, mut citations) = (Vec::new(), Vec::new());
     let mut room = *request.chars.end();
     for passage in request.passages.iter().rev() {
-        let n_chars = passage.text.chars().count() + 1;
+        let n_chars = passage.text.chars().count() + 2;
         if n_chars <= room {
             room -= n_chars;
-            texts.push(passage.text.as_str());
+            texts.push(passage.text.trim_end_matches(['.', '。']));
             citations.push(passage.label.clone());
         }
     }
-    Draft { text: texts.join(" "), citations }
+    Draft { text: format!("{}.", texts.join(". ")), citations }
 }

@@ -9,6 +9,8 @@ mod disk;
 mod replay;
 mod undo;
 mod world;
+#[allow(dead_code, reason = "the unit tests use more of it")]
+#[path = "../../../src/service/tests/writer.rs"]
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -18,6 +20,7 @@ use std::time::Duration;
 use recalld::domain::id::MemoryId;
 use recalld::domain::job::{JobName, Outcome, Run};
 use recalld::domain::memory::{Kind, Memory, Status};
+use recalld::domain::summary::Unusable;
 
 use self::acts::Book;
 use self::dialogue::Said;
@@ -37,8 +40,9 @@ const LOOK_EVERY: usize = 73;
 const SEARCHES: usize = 10;
 /// Rounds for which the language model stays as it is.
 const MOOD: usize = 40;
+const RAMBLES: Manner = Manner::Useless(Unusable::NotJson);
 const MOODS: [Manner; 6] =
-    [Manner::Well, Manner::Away, Manner::Well, Manner::Invents, Manner::Well, Manner::Rambles];
+    [Manner::Well, Manner::Away, Manner::Well, Manner::Invents, Manner::Well, RAMBLES];
 /// Runs that changed something and are undone at the end.
 const UNDONE: usize = 10;
 
@@ -82,7 +86,7 @@ async fn year(said: Vec<Said>, random: &mut Random) -> Seen {
     let n_said = said.len();
     let mut past: VecDeque<Past> = VecDeque::new();
     for round in 0..ROUNDS {
-        world.writer.set(MOODS[round / MOOD % MOODS.len()]);
+        world.writer.set(&[MOODS[round / MOOD % MOODS.len()]]);
         // To the last round something is new.
         let due = n_said * (round + 1) / ROUNDS - (n_said - said.len());
         book.say(&world, &mut said, due).await;

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::disk::Disk;
-use super::writer::Writer;
+use super::writer::{Manner, Writer};
 
 /// How long the person may bring back what an agent forgot.
 pub const GRACE: Duration = Duration::from_hours(24);
@@ -77,7 +77,7 @@ impl World {
             model: Arc::new(model),
             ids: Arc::new(SeededIds::new(17)),
         };
-        Self::open(kept, Writer::new()).await
+        Self::open(kept, Writer::new(&[Manner::Well])).await
     }
 
     /// The next process over the same directory.

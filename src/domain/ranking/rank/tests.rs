@@ -10,7 +10,7 @@ use super::*;
 use crate::domain::embedding::{ScriptShares, Scripts, Vector};
 use crate::domain::id::MemoryId;
 use crate::domain::likeness::Likeness;
-use crate::domain::memory::{Anchor, Kind, Origin, Status, Usage};
+use crate::domain::memory::{Anchor, Usage};
 use crate::domain::ranking::{RankingPolicy, VectorArm, fuse};
 use crate::domain::search::{Attributes, TextCandidates, TextHit, VectorCandidates, VectorHit};
 
@@ -49,34 +49,14 @@ impl Default for Made {
 impl Made {
     fn memory(&self) -> Memory {
         let at = Timestamp::from_second(NOW - self.age_days * DAY).unwrap();
+        let now = Timestamp::from_second(NOW).unwrap();
+        let anchor = Anchor { value: self.anchor, at: now };
+        let plain = Memory::plain(MemoryId::from_u128(self.n), self.content, at);
         Memory {
-            id: MemoryId::from_u128(self.n),
             namespace: self.namespace.parse().unwrap(),
-            content: self.content.into(),
-            kind: Kind::Fact,
-            tags: Vec::new(),
-            metadata: std::collections::BTreeMap::new(),
-            session: None,
-            agent: None,
             occurred_at: Some(at),
-            created_at: at,
-            updated_at: at,
-            importance: 0.5,
-            pinned: false,
-            status: Status::Active,
-            supersedes: None,
-            superseded_by: None,
-            valid_to: None,
-            derived_from: Vec::new(),
-            consolidated_into: None,
-            contradicts: Vec::new(),
-            origin: Origin::Stated,
-            version: 1,
-            usage: Usage {
-                last_recalled_at: None,
-                recalls: 0,
-                anchor: Anchor { value: self.anchor, at: Timestamp::from_second(NOW).unwrap() },
-            },
+            usage: Usage { anchor, ..plain.usage },
+            ..plain
         }
     }
 

@@ -11,17 +11,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tempfile::TempDir;
 
 use super::{TextIndex, TextSettings};
 use crate::domain::filter::Filter;
 use crate::domain::id::MemoryId;
-use crate::domain::memory::{Anchor, Kind, Memory, Origin, Status, Usage};
+use crate::domain::memory::{Kind, Memory};
 use crate::domain::namespace::Namespace;
 use crate::domain::search::{TextCandidates, TextQuery};
 use crate::domain::text::query::read;
 use crate::index::catalog::Catalog;
+use crate::index::fixtures;
 use crate::ports::IndexError;
 
 /// Commits only when asked to.
@@ -130,36 +130,7 @@ fn number(id: MemoryId) -> u64 {
 }
 
 fn memory(namespace: &str, n: u64, content: &str) -> Memory {
-    let created_at = Timestamp::UNIX_EPOCH;
-    Memory {
-        id: id(n),
-        namespace: namespace.parse().unwrap(),
-        content: content.into(),
-        kind: Kind::Fact,
-        tags: Vec::new(),
-        metadata: BTreeMap::new(),
-        session: None,
-        agent: None,
-        occurred_at: None,
-        created_at,
-        updated_at: created_at,
-        importance: 0.5,
-        pinned: false,
-        status: Status::Active,
-        supersedes: None,
-        superseded_by: None,
-        valid_to: None,
-        derived_from: Vec::new(),
-        consolidated_into: None,
-        contradicts: Vec::new(),
-        origin: Origin::Stated,
-        version: 1,
-        usage: Usage {
-            last_recalled_at: None,
-            recalls: 0,
-            anchor: Anchor { value: 0.5, at: created_at },
-        },
-    }
+    fixtures::memory(id(n), namespace, content)
 }
 
 fn in_namespaces(names: &[&str]) -> Filter {
