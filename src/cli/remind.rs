@@ -236,7 +236,7 @@ fn whole(answer: &Value, json: bool) {
     say(&format!("{}\n{rows}", text(&reminder["text"])));
     let deliveries = items(reminder, "deliveries");
     if !deliveries.is_empty() {
-        say(&messages(deliveries));
+        say(&messages(deliveries, "telling"));
     }
     remarks(answer);
 }
@@ -266,7 +266,7 @@ async fn dead(
         _ => say(&format!("to be sent once more: {}", text(&answer["n_done"]))),
     }
     if !deliveries.is_empty() {
-        say(&messages(deliveries));
+        say(&messages(deliveries, if action == "list" { "reminder" } else { "telling" }));
     }
     remarks(&answer);
     Ok(())
@@ -276,9 +276,9 @@ fn chosen(keys: &DeliveryKeys) -> ToolArguments {
     fields([("keys", list_of(&keys.keys)), ("all", json!(keys.all.then_some(true)))])
 }
 
-/// Messages as a table.
-fn messages(deliveries: &[Value]) -> String {
-    let mut rows = table(&["key", "sink", "state", "due", "attempts", "reminder", "why"]);
+/// Messages as a table, with what they are `about`: a telling of the reminder, or a reminder.
+fn messages(deliveries: &[Value], about: &str) -> String {
+    let mut rows = table(&["key", "sink", "state", "due", "attempts", about, "why"]);
     for delivery in deliveries {
         let reminder = match delivery["reminder"].as_str() {
             Some(handle) => format!("{handle} {}", cell(&delivery["text"])),

@@ -249,6 +249,29 @@ async fn what_is_done_already_can_be_asked_for_again() {
 }
 
 #[tokio::test]
+async fn a_reminder_about_a_memory_says_what_that_says_and_goes_with_it() {
+    let daemon = Daemon::new();
+    let (mut x, mut y) = (daemon.legacy("x").await, daemon.legacy("y").await);
+    let own = json!({"content": "Dentist on 2 March 2026 at 10:00", "namespace": "agent/x"});
+    let own = x.ok("memory_store", own).await["memories"][0]["id"].clone();
+    let refused = y.refused("reminder_set", json!({"memory": own})).await;
+    assert!(!refused.contains("Dentist"), "{refused}");
+    let set = x.ok("reminder_set", json!({"memory": own})).await;
+    let reminder = &set["reminder"];
+    assert_eq!((&reminder["memory"], &reminder["namespace"]), (&own, &json!("agent/x")), "{set}");
+    assert_eq!(reminder["next"][0]["told"], "Mon 2 Mar 2026 10:00 +00:00 UTC", "{set}");
+    daemon.pass(Duration::from_hours(22)).await;
+    let told = riders(&mut x).await;
+    assert!(told[0].contains("Dentist"), "{told:?}");
+
+    x.ok("memory_forget", json!({"ids": [own]})).await;
+    daemon.pass(GAP).await;
+    assert_eq!(riders(&mut x).await, Vec::<String>::new());
+    let listed = x.ok("reminder_list", json!({"view": "all"})).await;
+    assert_eq!(listed["reminders"], json!([]), "{listed}");
+}
+
+#[tokio::test]
 async fn views_hold_what_they_say_and_pages_hold_each_once() {
     let daemon = Daemon::new();
     let mut x = daemon.legacy("x").await;
@@ -285,6 +308,8 @@ async fn views_hold_what_they_say_and_pages_hold_each_once() {
     }
     all.sort();
     assert_eq!(all, [&["daily", "due"], &later[..]].concat());
+    let first = x.ok("reminder_list", json!({"limit": 1})).await;
+    assert_eq!(first["notes"], json!(["more are due: ask with view due"]), "{first}");
     let mut y = daemon.legacy("y").await;
     let theirs = y.ok("reminder_list", json!({"namespace": "agent/*"})).await;
     assert_eq!(theirs["reminders"], json!([]));

@@ -39,11 +39,11 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
             limit: Some(limit),
             cursor: cursor.clone(),
         };
-        let page = match view {
-            Some(view) => call.service.reminders(call.caller, ask(view)).await?,
+        let (page, notes) = match view {
+            Some(view) => (call.service.reminders(call.caller, ask(view)).await?, Vec::new()),
             None => live(&call, ask).await?,
         };
-        let reply = render(&page, &warnings);
+        let reply = render(&page, &notes, &warnings);
         if limit <= 1 || reply.fits(Budget::CAP) {
             return Ok(reply);
         }
@@ -52,29 +52,34 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     }
 }
 
-/// What is live: all that is due and proposed on the first page, and what is to come on each.
+/// What is live: what is due and proposed on the first page, and what is to come on each. The notes say
+/// where the rest of the former is.
 async fn live(
     call: &Call<'_>,
     ask: impl Fn(View) -> ListReminders,
-) -> Result<ReminderPage, ServiceError> {
+) -> Result<(ReminderPage, Vec<String>), ServiceError> {
     let coming = call.service.reminders(call.caller, ask(View::Upcoming)).await?;
-    let mut reminders = Vec::new();
+    let (mut reminders, mut notes) = (Vec::new(), Vec::new());
     if ask(View::Upcoming).cursor.is_none() {
         for view in [View::Due, View::Proposed] {
-            reminders.extend(call.service.reminders(call.caller, ask(view)).await?.reminders);
+            let page = call.service.reminders(call.caller, ask(view)).await?;
+            let has_more = page.next_cursor.is_some();
+            notes.extend(has_more.then(|| format!("more are {view}: ask with view {view}")));
+            reminders.extend(page.reminders);
         }
     }
     let is_new = |view: &ReminderView| view.entry.reminder.open.is_none();
     reminders.extend(coming.reminders.into_iter().filter(is_new));
-    Ok(ReminderPage { reminders, next_cursor: coming.next_cursor })
+    Ok((ReminderPage { reminders, next_cursor: coming.next_cursor }, notes))
 }
 
-fn render(page: &ReminderPage, warnings: &[String]) -> Reply {
+fn render(page: &ReminderPage, notes: &[String], warnings: &[String]) -> Reply {
     let mut reply = Reply::default();
     reply.line(format!("n_listed: {}", page.reminders.len()));
     reply.field("n_listed", page.reminders.len());
     reply.reminders("reminders", &page.reminders, Detail::Brief);
     reply.next_cursor(page.next_cursor.as_deref());
+    reply.remarks("notes", notes);
     reply.remarks("warnings", warnings);
     reply
 }
