@@ -38,7 +38,7 @@ pub enum Item {
     Session(Box<Session>),
     /// A turn of a session.
     Turn(Box<TurnItem>),
-    /// A reminder, without when there is something to do for it.
+    /// A reminder, as of version 1 and without when there is something to do for it.
     Reminder(Box<Entry>),
 }
 

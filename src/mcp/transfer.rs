@@ -83,12 +83,17 @@ pub struct Footer {
     /// Forgotten ones in it.
     pub n_forgotten: u64,
     /// Reminders in it; versions before 3 have none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub n_reminders: u64,
     /// Lines between header and footer.
     pub n_lines: u64,
     /// Hash of these lines, hexadecimal.
     pub blake3: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 type Raw = BTreeMap<String, Box<RawValue>>;

@@ -69,6 +69,10 @@ async fn fill(home: &Home) {
     }
     let private = json!({ "content": "Only a knows this", "namespace": "agent/a", "pinned": true });
     agent.must("memory_store", private).await;
+    for text in ["Renew the lease", "Call the landlord"] {
+        let set = json!({ "text": text, "at": "2099-04-01T09:00", "zone": "Europe/Berlin" });
+        agent.must("reminder_set", set).await;
+    }
     let gone = agent.store("This gets forgotten").await;
     agent.must("memory_forget", json!({ "ids": [gone] })).await;
     agent.recall("kettle").await;
@@ -91,6 +95,7 @@ async fn an_export_comes_back_whole_and_goes_out_the_same() {
     let file = home.path("all.jsonl");
     let told = json(&home, &["export", file.to_str().unwrap()]);
     assert_eq!((&told["n_memories"], &told["n_forgotten"]), (&json!(4), &json!(1)), "{told}");
+    assert_eq!(told["n_reminders"], 2, "{told}");
     assert_eq!(body(&fs::read_to_string(&file).unwrap()), body(&export));
     assert!(!export.contains("gets forgotten"), "{export}");
     assert!(!home.path("all.jsonl.partial").exists());
@@ -109,7 +114,9 @@ async fn an_export_comes_back_whole_and_goes_out_the_same() {
     assert_eq!(other.agent("a").await.recall("kettle").await, ["The kettle is blue"]);
     let again = json(&other, &["import", file.to_str().unwrap()]);
     assert_eq!((&again["n_added"], &again["n_same"]), (&json!(0), &json!(4)), "{again}");
-    assert_eq!(again["n_forgotten"], 1, "{again}");
+    assert_eq!((&again["n_forgotten"], &again["n_reminders"]), (&json!(1), &json!(2)), "{again}");
+    let reminders = json(&other, &["remind", "list"]);
+    assert_eq!(reminders["reminders"].as_array().unwrap().len(), 2, "{reminders}");
 
     // What is another memory here stays, and is told of.
     let kettle = json(&other, &["recall", "kettle"])["memories"][0]["id"].clone();
@@ -140,7 +147,7 @@ async fn a_file_that_is_not_as_it_was_written_is_not_imported_at_all() {
         ("no header", without(0), "line 1: it does not begin"),
         (
             "newer",
-            export.replace("\"version\":1,\"created_at\"", "\"version\":3,\"created_at\""),
+            export.replace("\"version\":1,\"created_at\"", "\"version\":99,\"created_at\""),
             "newer recalld",
         ),
         ("no footer", without(n_lines - 1), "its end is missing"),

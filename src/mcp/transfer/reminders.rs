@@ -14,7 +14,6 @@ use crate::domain::reminder::{
 #[serde(deny_unknown_fields)]
 pub struct ReminderLine {
     id: String,
-    version: u64,
     namespace: String,
     text: String,
     source: String,
@@ -83,7 +82,6 @@ impl ReminderLine {
         let reminder = &entry.reminder;
         Self {
             id: entry.id.to_string(),
-            version: entry.version,
             namespace: entry.namespace.to_string(),
             text: entry.text.clone(),
             source: entry.source.to_string(),
@@ -141,7 +139,7 @@ impl ReminderLine {
         let wrong = |error: InvalidForm| format!("`{}` is none", error.field);
         Ok(Entry {
             id: id("id", &self.id)?,
-            version: self.version,
+            version: 1,
             namespace: self.namespace.parse().map_err(|_| "`namespace` is none")?,
             text: self.text,
             source: Source::parse(&self.source).ok_or_else(|| unknown("source"))?,
@@ -227,7 +225,7 @@ mod tests {
         let (why, at) = (Skipped::TooLate, now);
         Entry {
             id: MemoryId::new(1, 1),
-            version: 5,
+            version: 1,
             namespace: "shared/team".parse().unwrap(),
             text: "Say \"hello\"\n明天".to_owned(),
             source: Source::Pattern,

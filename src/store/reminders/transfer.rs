@@ -28,8 +28,8 @@ pub(in crate::store) fn next_entry(
         let n_bytes = record.value().len();
         let id = MemoryId::from_u128(id.value());
         let entry = decode::<EntryRecord>(record.value())?.into_entry(id)?;
-        // When the engine looks at it is its own business, here and there.
-        Ok((Entry { wakes_at: None, ..entry }, n_bytes))
+        // The number of its changes and when it is looked at are of this store alone.
+        Ok((Entry { version: 1, wakes_at: None, ..entry }, n_bytes))
     })
     .transpose()
 }
