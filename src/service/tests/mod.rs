@@ -14,6 +14,7 @@ mod extracting;
 mod forgetting;
 mod gathering;
 mod limits;
+mod looping;
 mod meaning;
 mod pages;
 mod profiling;
