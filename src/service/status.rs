@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::Service;
 use super::backup::BackupReport;
 use super::meaning::Reembedding;
+use super::remind::RemindersStatus;
 use crate::domain::embedding::{ModelIdentity, Scripts};
 use crate::domain::namespace::Namespace;
 use crate::ports::{EmbedderReport, IndexReport, LlmReport, ParityReport, StoreError, StoreReport};
@@ -37,6 +38,8 @@ pub struct StatusReport {
     pub llm: LlmStatus,
     /// How much is kept of what was said; `None` if the store could not answer.
     pub sessions: Option<Vec<SessionCounts>>,
+    /// The reminders and their sinks, unless they could not be read.
+    pub reminders: Option<RemindersStatus>,
     /// The pass that fills the space of a new model, while it is under way.
     pub reembedding: Option<Reembedding>,
     /// The last comparison of the indexes with the store.
@@ -107,7 +110,7 @@ pub struct Comparison {
 /// One part of the daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartStatus {
-    /// `store`, `backup`, `text`, `vectors`, `model` or `llm`.
+    /// `store`, `backup`, `text`, `vectors`, `model`, `llm` or `reminders`.
     pub name: &'static str,
     /// How it is.
     pub state: PartState,
@@ -249,6 +252,7 @@ impl Service {
         let (backup, backup_part) = self.backup_report(now).await;
         let [vectors, model_part] = self.meaning_parts(&index, now);
         let llm = self.llm_status();
+        let reminders = self.reminders_status().await;
         StatusReport {
             version: env!("CARGO_PKG_VERSION"),
             started_at: self.started_at,
@@ -260,6 +264,7 @@ impl Service {
                 vectors,
                 model_part,
                 self.llm_part(&llm, now),
+                self.reminders_part(&reminders, now),
             ],
             notes: notes(model.as_ref(), &index),
             store: store.ok(),
@@ -270,6 +275,7 @@ impl Service {
             embedder,
             llm,
             sessions: self.session_counts().await.ok(),
+            reminders: reminders.ok().map(|(status, _)| status),
             comparison: self.health.comparison().clone(),
             counters: self.meter.snapshot(),
         }
@@ -296,6 +302,24 @@ impl Service {
             scoring: self.scorer.as_ref().map(|model| model.report()),
             rejections: self.summaries.rejections(),
         }
+    }
+
+    fn reminders_part(
+        &self,
+        found: &Result<(RemindersStatus, Option<String>), StoreError>,
+        now: Timestamp,
+    ) -> PartStatus {
+        let trouble = match found {
+            Ok((_, trouble)) => trouble.clone(),
+            Err(error) => Some(error.to_string()),
+        };
+        if trouble.is_none() && !self.has_sinks() {
+            return off(
+                "reminders",
+                "no sink is configured ([sinks.NAME]): reminders are told by agents alone",
+            );
+        }
+        self.health.state("reminders", trouble, now)
     }
 
     fn llm_part(&self, llm: &LlmStatus, now: Timestamp) -> PartStatus {

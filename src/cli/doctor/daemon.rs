@@ -217,6 +217,11 @@ const NAMES: &[(&str, &str, &str)] = &[
     ),
     ("model", "model", NO_MODEL),
     ("llm", "language model", "see `llm` in the configuration; summaries quote meanwhile"),
+    (
+        "reminders",
+        "reminders",
+        "see to the sink and `recalld reload`; what did not get through: `recalld remind dead`",
+    ),
 ];
 
 /// Whether the daemon works with the weights that are installed now.

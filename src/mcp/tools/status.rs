@@ -15,6 +15,7 @@ use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
 use crate::ports::{LlmReport, LogReport, ParityReport};
 use crate::service::meaning::Reembedding;
+use crate::service::remind::{RemindersStatus, SinkReport};
 use crate::service::status::{
     Comparison, LlmStatus, PartState, PartStatus, SessionCounts, StatusReport,
 };
@@ -89,6 +90,9 @@ pub(in crate::mcp) async fn facts(shared: &Shared, caller: &Caller) -> JsonObjec
     if let Some(counts) = &report.sessions {
         put(&mut facts, "sessions", sessions(counts, caller));
     }
+    if let (Some(status), true) = (&report.reminders, caller.is_owner()) {
+        put(&mut facts, "reminders", reminders(status));
+    }
     let jobs = shared.maintenance.jobs();
     let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(job_facts(job))).collect();
     put(&mut facts, "jobs", jobs);
@@ -144,6 +148,30 @@ fn sessions(counts: &[SessionCounts], caller: &Caller) -> Value {
         "n_sessions": readable().map(|counts| counts.n_sessions).sum::<u64>(),
         "n_waiting_turns": readable().map(|counts| counts.n_waiting).sum::<u64>(),
     })
+}
+
+/// What is due next, and the sinks. None of it has a secret or a word of a reminder in it.
+fn reminders(status: &RemindersStatus) -> JsonObject {
+    let sink = |sink: &SinkReport| {
+        let mut value = JsonObject::new();
+        put(&mut value, "name", sink.name.as_str());
+        if let Some((kind, place)) = &sink.place {
+            put(&mut value, "kind", kind.as_str());
+            put(&mut value, "place", place.as_str());
+        }
+        put(&mut value, "n_queued", sink.n_queued);
+        put(&mut value, "n_dead", sink.n_dead);
+        put(&mut value, "n_uncertain", sink.n_uncertain);
+        put(&mut value, "n_failures", sink.state.n_failures);
+        put(&mut value, "waits_until", sink.waits_until.map(|at| at.to_string()));
+        put(&mut value, "disabled", sink.state.disabled.as_deref());
+        put(&mut value, "disabled_at", sink.state.disabled_at.map(|at| at.to_string()));
+        value
+    };
+    let mut value = JsonObject::new();
+    put(&mut value, "next_at", status.next_at.map(|at| at.to_string()));
+    put(&mut value, "sinks", status.sinks.iter().map(sink).collect::<Vec<_>>());
+    value
 }
 
 fn part(part: &PartStatus) -> Value {

@@ -299,12 +299,16 @@ impl Service {
                 }
             }
             let mut state = self.sink_state(name).await?;
+            let was_disabled = state.disabled.is_some();
             learn(&mut state, &outcome, now);
             let ended: Vec<Row> = rows.clone();
             let sinks = vec![(name.to_owned(), state)];
             let enact = Enact { rows, sinks, ..Enact::default() };
             if matches!(self.enact_reminders(enact, now).await?, Enacted::Done(_)) {
                 ended.iter().for_each(tell_ended);
+                if let (Outcome::Disabled(why), false) = (&outcome, was_disabled) {
+                    self.tell_disabled(name, why, now).await?;
+                }
                 return Ok(());
             }
         }

@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::set::usual_zone;
 use crate::domain::identity::Caller;
 use crate::domain::reminder::{
-    DeliveryKey, DeliveryState, Enact, Enacted, Entry, Gate, Kind, Outcome, Row, SinkState, told,
+    DeliveryState, Enact, Enacted, Entry, Gate, Outcome, Row, SinkState,
 };
-use crate::domain::sink::{Message, SinkKind};
+use crate::domain::sink::SinkKind;
+use crate::ports::StoreError;
 use crate::service::runs::for_the_person;
 use crate::service::{Service, ServiceError};
 
@@ -48,6 +48,10 @@ impl Service {
     /// # Errors
     /// `Store`.
     pub async fn sink_reports(&self) -> Result<Vec<SinkReport>, ServiceError> {
+        Ok(self.known_sinks().await?)
+    }
+
+    pub(super) async fn known_sinks(&self) -> Result<Vec<SinkReport>, StoreError> {
         let now = self.clock.now();
         let outlets = self.outlets.all();
         let states = self.reminders.sink_states().await?;
@@ -98,20 +102,8 @@ impl Service {
             let expected = format!("the name of a configured sink ({names})");
             return Err(ServiceError::invalid("name", expected, format!("`{name}`")));
         };
-        let settings = self.settings();
-        let id = self.ids.next_id(now);
-        let civil = usual_zone(&settings).to_datetime(now);
-        let key = DeliveryKey::new(&id.as_u128().to_be_bytes(), 0, civil, Kind::First, name);
-        let message = Message {
-            key,
-            title: "Test of recalld".to_owned(),
-            text: format!("Reminders reach this place. Sent {}", told(now, usual_zone(&settings))),
-            footer: String::new(),
-            is_urgent: false,
-            may_repeat: false,
-            due_at: now,
-            reminders: Vec::new(),
-        };
+        let title = "Test of recalld".to_owned();
+        let message = self.notice(name, title, "Reminders reach this place.", now);
         let outcome = super::deliver::within(outlet.timeout * 2, &outlet, &message).await;
         if matches!(outcome, Outcome::Sent { .. } | Outcome::Accepted) {
             let mut state = self.sink_state(name).await?;

@@ -221,12 +221,17 @@ impl Draft {
         };
         meant.rule = ending(meant.rule, said.end(asked.until.as_deref(), asked.count)?)?;
         check_to_come(argument, &meant.rule, now)?;
-        if !meant.is_timed {
+        let given_lead = given_lead(asked.lead.as_deref())?.or(meant.lead);
+        let is_before = matches!(given_lead, Some(Lead::Elapsed(time)) if time.is_positive());
+        if meant.is_all_day && is_before {
+            meant.rule = Said::from_midnight(meant.rule);
+            notes.push("no time of day was named: told before the day begins".to_owned());
+        } else if !meant.is_timed {
             let at = meant.rule.parts().start.strftime("%H:%M").to_string();
             notes.push(format!("no time of day was named: {at} is taken"));
         }
         let is_meeting = !meant.rule.is_once() && names_meeting(&text);
-        let lead = match given_lead(asked.lead.as_deref())?.or(meant.lead) {
+        let lead = match given_lead {
             Some(lead) => lead,
             None if is_meeting => {
                 notes.push(

@@ -29,6 +29,8 @@ pub(super) struct Meant {
     pub(super) lead: Option<Lead>,
     /// Whether a time of day was named.
     pub(super) is_timed: bool,
+    /// Whether only days were named.
+    pub(super) is_all_day: bool,
     /// What the text is about beside the time.
     pub(super) subject: Option<String>,
 }
@@ -124,10 +126,19 @@ impl Said {
         Ok(Some(End::Until(self.zone().to_datetime(last).date())))
     }
 
+    /// A rule of whole days as one that begins with its days: what is told some time before such a day
+    /// is told before it begins.
+    pub(super) fn from_midnight(rule: Rule) -> Rule {
+        let mut parts = rule.parts().clone();
+        parts.start = parts.start.date().to_datetime(Time::midnight());
+        Rule::new(parts).unwrap_or(rule)
+    }
+
     fn at(&self, text: &str) -> Result<Meant, ServiceError> {
         if let Some((civil, at, zone)) = exact(text, self.zone()) {
             let rule = once(civil, at, zone).map_err(|why| ServiceError::refused("at", why))?;
-            return Ok(Meant { rule, lead: None, is_timed: true, subject: None });
+            let (lead, subject) = (None, None);
+            return Ok(Meant { rule, lead, is_timed: true, is_all_day: false, subject });
         }
         let found = self.whole("at", text)?;
         Ok(Meant { subject: None, ..meant(found).map_err(|why| ServiceError::refused("at", why))? })
@@ -147,7 +158,7 @@ impl Said {
         let is_timed = at.is_some() || upper.contains("BYHOUR") || upper.contains("DTSTART");
         let rule =
             Rule::from_ical(rule, given).map_err(|why| ServiceError::refused("rule", why))?;
-        Ok(Meant { rule, lead: None, is_timed, subject: None })
+        Ok(Meant { rule, lead: None, is_timed, is_all_day: !is_timed, subject: None })
     }
 
     /// A rule in words, whose time or start is `at`.
@@ -168,7 +179,8 @@ impl Said {
         if let Some((civil, _, zone)) = start {
             let mut parts = meant.rule.parts().clone();
             (parts.start, parts.zone) = (civil, zone);
-            meant = Meant { rule: Rule::new(parts).map_err(refused)?, is_timed: true, ..meant };
+            let rule = Rule::new(parts).map_err(refused)?;
+            meant = Meant { rule, is_timed: true, is_all_day: false, ..meant };
         }
         Ok(meant)
     }
@@ -202,7 +214,8 @@ fn meant(found: Found) -> Result<Meant, RuleError> {
     };
     let subject = Some(found.subject).filter(|subject| subject.chars().any(char::is_alphanumeric));
     let is_timed = found.precision == Precision::Minute;
-    Ok(Meant { rule, lead: found.lead, is_timed, subject })
+    let is_all_day = found.precision == Precision::Day;
+    Ok(Meant { rule, lead: found.lead, is_timed, is_all_day, subject })
 }
 
 /// A time written with its day: on the wall, as a moment, and its zone.

@@ -15,6 +15,7 @@ mod foreseeing;
 mod forgetting;
 mod gathering;
 mod limits;
+mod looping;
 mod meaning;
 mod pages;
 mod profiling;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::fixture::{Fixture, owner, service_settings};
 use crate::clock::ManualClock;
@@ -31,6 +31,8 @@ pub(super) enum Answer {
     Is(Outcome),
     /// Takes it, and never answers.
     Hangs,
+    /// Takes it, and says so when it is let go.
+    Waits(Arc<Notify>),
 }
 
 pub(super) struct Recorder {
@@ -105,6 +107,11 @@ impl Sink for Recorder {
         match answer.unwrap_or(Answer::Is(Outcome::Sent { remote_id: None })) {
             Answer::Is(outcome) => std::future::ready(outcome).boxed(),
             Answer::Hangs => std::future::pending().boxed(),
+            Answer::Waits(until) => async move {
+                until.notified().await;
+                Outcome::Sent { remote_id: None }
+            }
+            .boxed(),
         }
     }
 

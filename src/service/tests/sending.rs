@@ -9,6 +9,7 @@ use super::recorder::{Answer, Recorder, World, outlet, says, time};
 use crate::domain::reminder::{DeliveryState, Outcome};
 use crate::ports::Reminders;
 use crate::service::remind::{SetReminder, SinkReport};
+use crate::service::status::{PartState, StatusReport};
 
 fn retry(after: Option<i64>, why: &str) -> Answer {
     let after = after.map(SignedDuration::from_secs);
@@ -106,6 +107,37 @@ async fn a_sink_that_fails_again_and_again_is_left_alone_and_then_told_together(
 }
 
 #[tokio::test]
+async fn status_says_what_is_wrong_with_the_sinks() {
+    let w = World::new().await;
+    let part = |report: &StatusReport| {
+        let part = report.parts.iter().find(|part| part.name == "reminders").unwrap();
+        part.state.clone()
+    };
+    assert_eq!(part(&w.service.status().await), PartState::Ok);
+    w.team.answers([Answer::Is(Outcome::Refused("code 19021".to_owned()))]);
+    w.team.answers([Answer::Is(Outcome::Disabled("404: no such webhook".to_owned()))]);
+    w.set_at("tea", "2026-11-30T14:00").await;
+    w.set_at("cake", "2026-11-30T15:00").await;
+    w.live_until("2026-11-30T16:00+01:00").await;
+    let report = w.service.status().await;
+    let PartState::Degraded { because, .. } = part(&report) else { panic!("{report:?}") };
+    assert_eq!(
+        because,
+        "sink team takes nothing since Mon 30 Nov 2026 15:00 +01:00 Europe/Berlin: 404: no such \
+         webhook; messages that did not get through: 1 (recalld remind dead)"
+    );
+    assert_eq!(report.reminders.unwrap().sinks[0].n_queued, 1);
+    w.service.use_sinks(Vec::new());
+    let dead = w.service.dead_letters(&owner(), 10).await.unwrap();
+    let key = dead[0].row.delivery.key.to_string();
+    w.service.drop_delivery(&owner(), &key).await.unwrap();
+    w.live_until("2026-11-30T16:01+01:00").await;
+    let dead = w.service.dead_letters(&owner(), 10).await.unwrap();
+    w.service.drop_delivery(&owner(), &dead[0].row.delivery.key.to_string()).await.unwrap();
+    assert!(matches!(part(&w.service.status().await), PartState::Off { .. }));
+}
+
+#[tokio::test]
 async fn a_sink_that_takes_nothing_holds_its_messages_until_somebody_sees_to_it() {
     let w = World::new().await;
     w.team.answers([Answer::Is(Outcome::Disabled("404: no such webhook".to_owned()))]);
@@ -132,6 +164,24 @@ async fn a_sink_that_takes_nothing_holds_its_messages_until_somebody_sees_to_it(
     assert_eq!(report(&w, "team").await.state.disabled, None);
     assert!(w.service.test_sink(&owner(), "tema").await.is_err());
     assert!(w.service.test_sink(&agent("a"), "team").await.is_err());
+}
+
+#[tokio::test]
+async fn that_a_sink_takes_nothing_is_told_through_another_one_once() {
+    let w = World::new().await;
+    let phone = Recorder::new("phone", &w.f.clock);
+    w.service.use_sinks(vec![outlet(&w.team), outlet(&phone)]);
+    w.team.answers([Answer::Is(Outcome::Disabled("404: no such webhook".to_owned()))]);
+    for at in ["2026-11-30T14:00", "2026-11-30T15:00"] {
+        let sinks = vec!["team".to_owned()];
+        w.set(SetReminder { at: Some(at.to_owned()), sinks, ..says("tea") }).await;
+    }
+    w.live_until("2026-11-30T16:00+01:00").await;
+    let told = phone.arrived();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].message.title, "Sink team takes no reminders");
+    assert!(told[0].message.text.starts_with("404: no such webhook\n"), "{told:?}");
+    assert!(!told[0].message.text.contains("tea"));
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ async fn a_sound_daemon_says_so() {
     let report = fixture.service.status().await;
     assert!(report.is_ok(), "{:?}", report.parts);
     let names: Vec<&str> = report.parts.iter().map(|part| part.name).collect();
-    assert_eq!(names, ["store", "backup", "text", "vectors", "model", "llm"]);
+    assert_eq!(names, ["store", "backup", "text", "vectors", "model", "llm", "reminders"]);
     assert_eq!(report.store.unwrap().n_memories, 1);
     assert!(report.notes.is_empty());
 }

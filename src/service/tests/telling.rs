@@ -177,12 +177,12 @@ async fn what_falls_into_quiet_hours_comes_at_their_end_in_one_message() {
     let quiet = |quiet: &str| Outlet { quiet: Some(quiet.parse().unwrap()), ..outlet(&w.team) };
     w.service.use_sinks(vec![quiet("20:00-10:00")]);
     for n in 0..14 {
-        // No hour was named: a day, told some hours before noon.
+        // No hour was named: a day, told some hours before it begins.
         let at = time("2026-11-30T20:00+01:00")
             .checked_add(SignedDuration::from_hours(n))
             .unwrap()
             .to_zoned_datetime(jiff::tz::TimeZone::get("Europe/Berlin").unwrap());
-        let lead = time("2026-12-02T09:00+01:00").duration_since(at.timestamp());
+        let lead = time("2026-12-02T00:00+01:00").duration_since(at.timestamp());
         let asked = SetReminder {
             at: Some("2026-12-02".to_owned()),
             lead: Some(lead.to_string()),
@@ -204,7 +204,7 @@ async fn what_a_person_set_for_the_night_and_what_is_urgent_come_in_quiet_hours(
     w.set_at("meant", "2026-12-01T01:30").await;
     let urgent = SetReminder {
         at: Some("2026-12-02".to_owned()),
-        lead: Some("PT30H".to_owned()),
+        lead: Some("PT21H".to_owned()),
         priority: Some(Priority::Urgent),
         ..says("urgent")
     };
@@ -215,13 +215,27 @@ async fn what_a_person_set_for_the_night_and_what_is_urgent_come_in_quiet_hours(
 }
 
 #[tokio::test]
+async fn a_whole_day_in_another_zone_is_told_before_it_begins_there() {
+    let w = World::new().await;
+    let asked = SetReminder {
+        at: Some("2026-12-05".to_owned()),
+        lead: Some("PT2H".to_owned()),
+        zone: Some("Asia/Shanghai".to_owned()),
+        ..says("moving day")
+    };
+    w.set(asked).await;
+    w.live_until("2026-12-06T12:00+08:00").await;
+    assert_eq!(w.team.times(), ["2026-12-04T14:00:00Z"], "22:00 in Shanghai the day before");
+}
+
+#[tokio::test]
 async fn acknowledging_ends_the_telling_of_what_still_waits() {
     let w = World::new().await;
     let quiet = Outlet { quiet: Some("20:00-10:00".parse().unwrap()), ..outlet(&w.team) };
     w.service.use_sinks(vec![quiet]);
     let asked = SetReminder {
         at: Some("2026-12-02".to_owned()),
-        lead: Some("PT34H".to_owned()),
+        lead: Some("PT25H".to_owned()),
         ..says("tax")
     };
     let view = w.set(asked).await;
