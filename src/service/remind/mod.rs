@@ -26,8 +26,8 @@ pub use advance::Advanced;
 pub(crate) use outlets::Outlets;
 pub use outlets::{HOOK, Outlet};
 pub use owner::{DeadLetter, SinkReport};
-pub(in crate::service) use set::{shortened, usual_zone};
 pub use report::RemindersStatus;
+pub(in crate::service) use set::{shortened, usual_zone};
 pub use view::{NextTelling, ReminderPage, ReminderView};
 
 use crate::domain::change::RequestKey;
