@@ -123,8 +123,10 @@ fn says_something(value: &Value) -> bool {
 /// several of them each on a line.
 fn fact(name: &str, value: &Value) -> String {
     match value {
-        Value::String(_) if name.ends_with("_at") => time(value)
-            .map_or_else(|| text(value), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()),
+        Value::String(_) => match time(value) {
+            Some(at) => at.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
+            None => text(value),
+        },
         Value::Number(_) if name.ends_with("_bytes") => {
             value.as_u64().map_or_else(|| value.to_string(), bytes)
         }
@@ -149,7 +151,7 @@ fn fact(name: &str, value: &Value) -> String {
             let between = if values.iter().any(Value::is_object) { "\n" } else { "; " };
             values.iter().map(|value| fact(name, value)).collect::<Vec<_>>().join(between)
         }
-        Value::Null | Value::Number(_) | Value::String(_) => text(value),
+        Value::Null | Value::Number(_) => text(value),
     }
 }
 
@@ -267,7 +269,7 @@ mod tests {
             ],
             "store": { "n_memories": 12, "file_bytes": 2048, "namespaces": { "user": 12 } },
             "n_pending_vectors": 3,
-            "backup": { "next_at": "2026-01-02T03:04:05.678901Z", "last": null, "place": "/b" },
+            "backup": { "next": "2026-01-02T03:04:05.678901Z", "last": null, "place": "/b" },
             "jobs": [
                 { "job": "decay", "next_at": "2026-01-02T03:30:00Z", "next_runs": ["x", "y"] },
                 { "job": "purge", "last_error": "", "next_runs": [] },
@@ -289,7 +291,7 @@ mod tests {
             "since the start: recalls 5\n",
             "notes: English only",
             " pending vectors   3 ",
-            " next at 2026-01-02 03:04:05Z, place /b ",
+            " next 2026-01-02 03:04:05Z, place /b ",
             " job decay, next at 2026-01-02 03:30:00Z ",
             " job purge ",
         ] {

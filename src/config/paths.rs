@@ -10,14 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::problem::{Origin, Place};
 
-/// File systems of the kernel, by their magic numbers (linux/magic.h).
-const KERNEL_FILES: [(i128, &str); 5] = [
-    (0x9fa0, "/proc"),
-    (0x6265_6572, "/sys"),
-    (0x6367_7270, "/sys/fs/cgroup"),
-    (0x6462_6720, "/sys/kernel/debug"),
-    (0x7472_6163, "/sys/kernel/tracing"),
-];
+/// Where the kernel shows what runs; what is mounted below does not outlive it.
+const OF_THE_KERNEL: [&str; 2] = ["/proc", "/sys"];
 
 /// The environment of a process, as an argument. Empty variables count as not set.
 #[derive(Clone, Debug, Default)]
@@ -150,12 +144,10 @@ pub fn state_dir(
         .or_else(|| environment.xdg("XDG_STATE_HOME", ".local/state", "recalld"))
 }
 
-/// The file system of the kernel's own that `path` lies on, if it is one (statfs(2)): it shows what
-/// runs and keeps nothing.
+/// The directory of the kernel's own that `path` lies below, by whatever name, if it does.
 pub(super) fn of_the_kernel(path: &Path) -> Option<&'static str> {
-    let there = path.ancestors().find(|path| path.exists())?;
-    let kind = rustix::fs::statfs(there).ok()?.f_type;
-    KERNEL_FILES.into_iter().find(|(magic, _)| i128::from(kind) == *magic).map(|(_, name)| name)
+    let there = path.ancestors().find_map(|path| path.canonicalize().ok())?;
+    OF_THE_KERNEL.into_iter().find(|kernel| there.starts_with(kernel))
 }
 
 /// A place for the socket.

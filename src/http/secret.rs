@@ -47,6 +47,10 @@ pub fn read_token(path: &Path) -> Result<Secret, String> {
 pub fn read_line(path: &Path) -> Result<Secret, String> {
     let shown = path.display();
     let fail = |error: std::io::Error| format!("read the key in {shown}: {error}");
+    // To open a pipe would wait for ever, and nobody should narrow the mode of a directory.
+    if !path.metadata().map_err(fail)?.is_file() {
+        return Err(format!("{shown} holds no key: it is no file"));
+    }
     let file = File::open(path).map_err(fail)?;
     let mode = file.metadata().map_err(fail)?.mode();
     let is_credential =
@@ -98,6 +102,19 @@ mod tests {
                 }
                 (found, _) => panic!("{content:?} {mode:o}: {found:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
+        for path in [pipe.as_path(), dir.path(), Path::new("/dev/zero")] {
+            let error = read_line(path).unwrap_err();
+            assert!(error.ends_with("holds no key: it is no file"), "{error}");
         }
     }
 

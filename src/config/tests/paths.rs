@@ -148,7 +148,9 @@ fn a_socket_path_has_at_most_107_bytes() {
 
 #[test]
 fn a_data_directory_that_the_kernel_makes_up_is_a_problem() {
-    for dir in ["/proc/recalld", "/sys/recalld/deeper", "/tmp/../proc/self/recalld", "/proc"] {
+    for dir in
+        ["/proc/recalld", "/sys/fs/cgroup/recalld/deeper", "/tmp/../proc/self/recalld", "/proc"]
+    {
         let sources = Sources { state_dir: Some(dir.into()), ..Sources::default() };
         let problems = Config::load(&sources).unwrap_err().to_string();
         let said = "--state-dir: store.dir\n    expected a data directory on a disk\n    found";
