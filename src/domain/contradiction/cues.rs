@@ -29,7 +29,7 @@ static STRONG: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static WEAK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"\bnow\b|\bactually\b|\bcurrently\b|\bagain\b|\bfrom now on\b|\bnowadays\b|\bin fact\b|\bupdate:|现在|目前|其实|实际上|如今|又开始|重新|从现在起|以后",
+        r"\bnow\b|\bactually\b|\bcurrently\b|\bagain\b|\bfrom now on\b|\bnowadays\b|\bin fact\b|\bupdate:|现在|目前|其实|实际上|如今|又开始|重新|从现在起|(?:^|[,;，；。\s])以后",
     )
     .ok()
 });

@@ -139,6 +139,7 @@ fn two_facts_about_like_things_stay_two() {
     check_each(&[
         (Fact, "The office router is 192.168.7.1", "The home router is 192.168.9.1", Unrelated),
         (Fact, "The router is 192.168.7.1", "The guest router is 192.168.9.1", Unrelated),
+        (Fact, "订单接口的超时时间是3秒。", "订单接口超时以后最多重试2次。", Unrelated),
         (Event, "Meeting with Bob on 20 November", "Meeting with Bob on 27 November", Unrelated),
         (Fact, "The meeting is on Monday", "The meeting is on Tuesday", Unrelated),
         (Event, "I ran 5 km", "I ran 8 km", Unrelated),
