@@ -28,6 +28,12 @@ const RESERVED: [&str; 10] = [
     LOG_VARIABLE,
 ];
 
+/// Whether a variable is one that tests end the process with; only builds with debug assertions read
+/// it.
+fn is_hook(name: &str) -> bool {
+    cfg!(debug_assertions) && name == "RECALLD_FAULT_POINT"
+}
+
 /// A key set by an environment variable.
 pub(super) struct Variable {
     name: String,
@@ -76,7 +82,7 @@ pub(super) fn variables(environment: &Environment, problems: &mut Vec<Problem>) 
         let key = match names.iter().find(|(known, _)| known == name) {
             Some((_, key)) => key,
             None if name == LOG_VARIABLE => "log.level",
-            None if RESERVED.contains(&name) => continue,
+            None if RESERVED.contains(&name) || is_hook(name) => continue,
             None => {
                 problems.push(unknown_variable(name, &names));
                 continue;

@@ -44,6 +44,7 @@ mod recall;
 mod reembed;
 mod reload;
 mod remind;
+mod reminders;
 mod rough;
 mod rules;
 mod scenarios;

@@ -76,10 +76,10 @@ fn files(directory: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Everything that lies on the disk, in small letters.
-struct Disk(Vec<(PathBuf, Vec<u8>)>);
+pub struct Disk(Vec<(PathBuf, Vec<u8>)>);
 
 impl Disk {
-    fn of(home: &Home) -> Self {
+    pub fn of(home: &Home) -> Self {
         let mut all = Vec::new();
         files(&home.path(""), &mut all);
         let read = |path: PathBuf| {
@@ -90,7 +90,7 @@ impl Disk {
     }
 
     /// Where a text stands, in whatever case.
-    fn places(&self, text: &str) -> Vec<&Path> {
+    pub fn places(&self, text: &str) -> Vec<&Path> {
         let wanted = text.to_ascii_lowercase().into_bytes();
         let holds = |bytes: &[u8]| bytes.windows(wanted.len()).any(|window| window == wanted);
         self.0.iter().filter(|(_, bytes)| holds(bytes)).map(|(path, _)| &**path).collect()
@@ -116,7 +116,7 @@ async fn no_secret_reaches_the_disk_by_storing_changing_or_asking() {
     let mut random = Random::from_environment("secrets");
     let secrets = secrets(&mut random);
     let canary = body(&mut random, 24);
-    let home = Home::full();
+    let home = Home::new();
     let daemon = home.serve().await;
     let agent = home.agent("careless").await;
     let target = agent.store(&format!("The canary {canary} is no secret")).await;

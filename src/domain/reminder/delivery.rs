@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::lifecycle::later;
 use super::pacing::{Backoff, retry_after};
+use crate::domain::limits::RETRY_AFTER_MAX;
 use crate::domain::memory::named_values;
 
 pub use key::{DeliveryKey, InvalidDeliveryKey};
@@ -310,6 +311,18 @@ impl Delivery {
             self.doubt("it ended before the answer".to_owned(), policy, random, now);
         }
         Ok(())
+    }
+
+    /// Waits no longer if it would wait longer than any attempt does: that was asked for by a clock
+    /// that has been set back since. Whether that is so.
+    pub fn hasten(&mut self, policy: &RetryPolicy, now: Timestamp) -> bool {
+        let latest = later(now, policy.backoff.max.max(RETRY_AFTER_MAX));
+        let is_waiting = self.state == DeliveryState::Queued && self.lease.is_none();
+        let is_ahead = is_waiting && self.not_before > latest;
+        if is_ahead {
+            self.not_before = now;
+        }
+        is_ahead
     }
 
     /// Gives up what came too late.

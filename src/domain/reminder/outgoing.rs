@@ -63,26 +63,35 @@ impl Row {
 /// same time is told together, however long ago each was due.
 pub fn next_message(waiting: &[Waiting<'_>], terms: &Terms<'_>, now: Timestamp) -> Outgoing {
     let (mut ready, mut nags, mut wakes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut held: Vec<DeliveryKey> = Vec::new();
     for (place, one) in waiting.iter().enumerate() {
         match one.row.delivery.next_step(now) {
             NextStep::Claim => {}
             NextStep::Wait(at) => {
                 wakes.push(at);
+                held.extend(one.row.message);
                 continue;
             }
             NextStep::Recover | NextStep::Expire | NextStep::Nothing => continue,
         }
         let from = told_at(one, terms, now);
-        // What has been sent before goes again with all its parts.
         let is_new = one.row.message.is_none();
         if from > now {
             wakes.push(from.min(one.row.delivery.expires_at));
+            held.extend(one.row.message);
         } else if one.row.is_nag() && is_new {
             nags.push(place);
         } else {
             ready.push(place);
         }
     }
+    // What has been sent before goes again with all its parts: a sink that knows its key would take any
+    // other message under it for the one that it has.
+    let is_held = |place: &usize| {
+        let message = waiting.get(*place).and_then(|one| one.row.message);
+        message.is_some_and(|key| held.contains(&key))
+    };
+    ready.retain(|place| !is_held(place));
     let allowed_from = terms.nag.allowed_from(terms.nagged, now);
     if allowed_from <= now && !nags.is_empty() {
         // One, and when the next may go is decided by when this one went.

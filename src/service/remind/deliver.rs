@@ -122,7 +122,8 @@ impl Service {
         Ok(None)
     }
 
-    /// Takes up what ended without an outcome and gives up what came too late. `None`: something of
+    /// Takes up what ended without an outcome, gives up what came too late, and lets nothing wait for
+    /// a time that a clock was ahead of. `None`: something of
     /// that was done, and everything is to be read again.
     async fn tidied(
         &self,
@@ -139,6 +140,7 @@ impl Service {
             let stepped = match row.delivery.next_step(now) {
                 NextStep::Recover => row.delivery.recover(&policy, random, now),
                 NextStep::Expire => row.delivery.expire(now),
+                NextStep::Wait(_) if row.delivery.hasten(&policy, now) => Ok(()),
                 NextStep::Claim | NextStep::Wait(_) | NextStep::Nothing => continue,
             };
             if stepped.is_ok() {

@@ -16,11 +16,12 @@ impl Service {
     /// `Store`.
     pub async fn take_over_reminders(&self, now: Timestamp) -> Result<Advanced, ServiceError> {
         let settings = self.settings();
-        let mut rows = Vec::new();
+        // One for all, so that the parts of a message wait for the same time.
+        let (random, mut rows) = (self.random(now), Vec::new());
         for mut row in self.all_rows(DeliveryState::Queued, None).await? {
             let Some(outlet) = self.outlets.named(&row.delivery.sink) else { continue };
             let policy = retry_policy(&outlet, &settings.reminders);
-            if row.delivery.take_over(&policy, self.random(now), now).is_ok() {
+            if row.delivery.take_over(&policy, random, now).is_ok() {
                 rows.push(row);
             }
         }

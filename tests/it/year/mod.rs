@@ -5,7 +5,7 @@
 mod acts;
 mod checks;
 mod dialogue;
-mod disk;
+pub mod disk;
 mod replay;
 mod undo;
 mod world;

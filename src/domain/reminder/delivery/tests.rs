@@ -51,6 +51,22 @@ fn timeout() -> Outcome {
 }
 
 #[test]
+fn nothing_waits_for_a_time_that_a_clock_was_ahead_of() {
+    let hour = 3_600;
+    let mut delivery = queued();
+    delivery.expires_at = second(24 * hour);
+    tried(&mut delivery, 0, busy(Some(600)), &POLICY);
+    for now in [-2_900, 1, 600] {
+        assert!(!delivery.hasten(&POLICY, second(now)), "{now}");
+        assert_eq!(delivery.not_before, second(601));
+    }
+    assert!(delivery.hasten(&POLICY, second(-7 * hour)));
+    assert_eq!(delivery.next_step(second(-7 * hour)), NextStep::Claim);
+    called(&mut delivery, 8, -7 * hour);
+    assert!(!delivery.hasten(&POLICY, second(-9 * hour)), "it is being sent");
+}
+
+#[test]
 fn a_delivery_is_sent_once() {
     let mut delivery = queued();
     assert_eq!(delivery.next_step(second(0)), NextStep::Claim);

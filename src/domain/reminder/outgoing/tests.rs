@@ -53,6 +53,13 @@ fn a_message_that_is_sent_again_has_the_parts_that_it_had() {
     }
     let now = time("2026-12-01T11:00+01:00");
     assert_eq!(next_message(&waiting(&rows), &terms(), now), Outgoing::Message(vec![0, 2]));
+    // It waits for the last of them, and others do not wait for it.
+    let later = time("2026-12-01T11:05+01:00");
+    rows[2].delivery.not_before = later;
+    let all = waiting(&rows);
+    assert_eq!(next_message(&all, &terms(), now), Outgoing::Message(vec![1]));
+    assert_eq!(next_message(&[all[0], all[2]], &terms(), now), Outgoing::Wait(later));
+    assert_eq!(next_message(&[all[0], all[2]], &terms(), later), Outgoing::Message(vec![0, 1]));
 }
 
 #[test]
