@@ -86,7 +86,10 @@ async fn a_closed_store_is_named_and_the_rest_still_reported() {
     let fixture = Fixture::new().await;
     fixture.store.close();
     let report = fixture.service.status().await;
-    assert_eq!(unwell(&report).iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["store", "reminders"]);
+    assert_eq!(
+        unwell(&report).iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        ["store", "reminders"]
+    );
     assert_eq!(report.store, None);
 }
 
