@@ -13,7 +13,7 @@ use crate::jobs::Reminding;
 use crate::ports::Clock;
 
 /// Longest wait for what has to come; only a failure takes so long.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 fn begin(w: &World) -> (CancellationToken, JoinHandle<()>) {
     let stop = CancellationToken::new();
