@@ -159,6 +159,18 @@ fn set(answer: &Value, json: bool) {
     asides(answer);
 }
 
+/// What was read in a text that was stored.
+pub(super) fn read(reminder: &Value) {
+    let [handle, state] = [&reminder["handle"], &reminder["state"]].map(text);
+    let ask = if state == "proposed" {
+        format!(" (`recalld remind accept {handle}` or decline)")
+    } else {
+        String::new()
+    };
+    say(&format!("  reminder {handle} is {state}: {}{ask}", cell(&reminder["text"])));
+    upcoming(reminder);
+}
+
 fn upcoming(reminder: &Value) {
     for next in items(reminder, "next") {
         say(&format!("  told {}", telling(next)));

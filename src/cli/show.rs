@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::output::{say, table};
+use super::remind;
 
 /// Characters of a content in a table.
 const CELL_CHARS: usize = 160;
@@ -88,6 +89,9 @@ pub(super) fn stored(answer: &Value, json: bool) {
             line.push_str(" (found by words; its vector follows)");
         }
         say(&line);
+        for reminder in items(memory, "reminders") {
+            remind::read(reminder);
+        }
     }
     remarks(answer);
 }

@@ -31,11 +31,41 @@ pub struct Reminding {
     pub stop: CancellationToken,
 }
 
-/// What came of a round at a sink: its name, and when there is more to do.
-type Round = (String, Result<Option<Timestamp>, ServiceError>);
+/// A round at a sink that has ended.
+struct Round {
+    /// The sink.
+    name: String,
+    /// What [`Looks::n_changes`] was when it began.
+    n_changes: u64,
+    /// When there is more to do.
+    next: Result<Option<Timestamp>, ServiceError>,
+}
 
-/// When each sink is to be looked at again; `None`: while a round is under way.
-type Looks = BTreeMap<String, Option<Timestamp>>;
+/// When the sinks are looked at again.
+#[derive(Default)]
+struct Looks {
+    /// How often there was something new for any of them.
+    n_changes: u64,
+    /// The time of each; `None`: while a round is under way.
+    next: BTreeMap<String, Option<Timestamp>>,
+}
+
+impl Looks {
+    /// Has every sink looked at: at once, or when its round has ended.
+    fn anew(&mut self) {
+        self.n_changes += 1;
+        self.next.retain(|_, look| look.is_none());
+    }
+
+    /// Notes that a round has ended. What is new since it began, it may have missed.
+    fn end(&mut self, name: String, n_changes: u64, next: Timestamp) {
+        if n_changes == self.n_changes {
+            self.next.insert(name, Some(next));
+        } else {
+            self.next.remove(&name);
+        }
+    }
+}
 
 impl Reminding {
     /// Runs until it is told to stop, and then until messages under way have an outcome, at most
@@ -43,7 +73,7 @@ impl Reminding {
     /// whoever watches over the daemon sees that this loop goes round.
     pub async fn live(&self, asked: impl Fn() -> BoxFuture<'static, ()>) {
         let mut rounds: FuturesUnordered<BoxFuture<'_, Round>> = FuturesUnordered::new();
-        let mut looks = Looks::new();
+        let mut looks = Looks::default();
         let mut beat = Beat::new(&*self.clock);
         let mut is_begun = false;
         while !self.stop.is_cancelled() {
@@ -56,16 +86,16 @@ impl Reminding {
             tokio::select! {
                 () = self.stop.cancelled() => break,
                 () = asked() => {}
-                Some((name, round)) = rounds.next(), if !rounds.is_empty() => {
-                    let next = self.after(&name, round);
-                    looks.insert(name, Some(next));
+                Some(Round { name, n_changes, next }) = rounds.next(), if !rounds.is_empty() => {
+                    let next = self.after(&name, next);
+                    looks.end(name, n_changes, next);
                 }
                 key = self.service.acknowledged() => {
                     if let Err(error) = self.service.acknowledge_message(key).await {
                         tracing::warn!(%error, "acknowledgement lost");
                     }
                 }
-                () = self.service.reminders_changed() => looks.retain(|_, look| look.is_none()),
+                () = self.service.reminders_changed() => looks.anew(),
                 () = tokio::time::sleep(wait) => {}
             }
         }
@@ -108,7 +138,7 @@ impl Reminding {
         };
         let mut next = latest;
         for name in waiting {
-            match looks.get(&name) {
+            match looks.next.get(&name) {
                 // One round at a time.
                 Some(None) => continue,
                 Some(Some(at)) if *at > now => {
@@ -117,10 +147,11 @@ impl Reminding {
                 }
                 Some(Some(_)) | None => {}
             }
-            looks.insert(name.clone(), None);
+            looks.next.insert(name.clone(), None);
+            let n_changes = looks.n_changes;
             rounds.push(Box::pin(async move {
-                let round = self.service.deliver_to(&name, &self.stop).await;
-                (name, round)
+                let next = self.service.deliver_to(&name, &self.stop).await;
+                Round { name, n_changes, next }
             }));
         }
         if let Ok(Some(wake)) = self.service.next_reminder_wake().await {
@@ -138,11 +169,11 @@ impl Reminding {
         if let Some(step) = beat.step(&*self.clock) {
             tracing::debug!(step_s = step.as_secs(), "every reminder is looked at");
             self.service.review_reminders(now).await?;
-            looks.retain(|_, look| look.is_none());
+            looks.anew();
         }
         let advanced = self.service.advance_reminders(now).await?;
         if advanced.n_told > 0 {
-            looks.retain(|_, look| look.is_none());
+            looks.anew();
         }
         if advanced.n_skipped > 0 {
             tracing::info!(n_items = advanced.n_skipped, "occurrences not told");

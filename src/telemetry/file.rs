@@ -42,13 +42,7 @@ impl FileSettings {
     /// Opens the file for more lines, mode 0600 if it is new.
     pub(super) fn open(&self) -> io::Result<File> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            // Should it be a pipe that nobody reads, this fails instead of waiting for a reader.
-            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
-            .open(self.path())
+        OpenOptions::new().create(true).append(true).mode(0o600).open(self.path())
     }
 
     /// Sets the present file aside and deletes what is too old.

@@ -46,7 +46,7 @@ impl Era {
             }
         }
         let tools = bridge.request("tools/list", self.params(json!({}))).await;
-        assert_eq!(tools["tools"].as_array().unwrap().len(), 8, "{tools}");
+        assert_eq!(tools["tools"].as_array().unwrap().len(), 11, "{tools}");
     }
 
     /// Sends a tool call; gives its id.

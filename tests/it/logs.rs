@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 
 use crate::daemon::{Home, eventually};
 
+/// What stays as it is in every configuration here, since it needs a restart.
+const KEPT: &str = "[mcp]\ntoolset = \"full\"\n";
+
 /// A home whose daemon also writes files into `logs`.
 fn home() -> Home {
     let mut home = Home::new();
-    let config =
-        format!("[mcp]\ntoolset = \"full\"\n[log]\ndir = \"{}\"\n", home.path("logs").display());
+    let config = format!("{KEPT}[log]\ndir = \"{}\"\n", home.path("logs").display());
     home.configure(&config);
     home
 }
@@ -65,10 +67,10 @@ async fn files_hold_json_lines_and_are_opened_anew_when_moved_or_asked() {
     }
     // Another directory, and then none.
     let elsewhere = home.path("elsewhere/recalld.log");
-    home.rewrite(&format!("[log]\ndir = \"{}\"\n", home.path("elsewhere").display()));
+    home.rewrite(&format!("{KEPT}[log]\ndir = \"{}\"\n", home.path("elsewhere").display()));
     assert!(home.run(&["reload"]).status.success());
     until_written(&elsewhere, "configuration reloaded").await;
-    home.rewrite("");
+    home.rewrite(KEPT);
     assert!(home.run(&["reload"]).status.success());
     assert_eq!(log_facts(&home).await["file"], Value::Null);
     assert!(daemon.stop().await.success());

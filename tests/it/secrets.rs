@@ -116,7 +116,7 @@ async fn no_secret_reaches_the_disk_by_storing_changing_or_asking() {
     let mut random = Random::from_environment("secrets");
     let secrets = secrets(&mut random);
     let canary = body(&mut random, 24);
-    let home = Home::new();
+    let home = Home::full();
     let daemon = home.serve().await;
     let agent = home.agent("careless").await;
     let target = agent.store(&format!("The canary {canary} is no secret")).await;

@@ -98,9 +98,6 @@ fn english(line: &Line<'_>) -> Option<Range<usize>> {
         let before = words.get(from..at).unwrap_or(&[]);
         let is_turned =
             before.iter().any(|word| NOT_ASKED.split_ascii_whitespace().any(|known| known == word));
-        if is_turned || OTHER_ASK.contains(&word(end)) {
-            return None;
-        }
         let polite = before
             .iter()
             .rev()
@@ -111,7 +108,10 @@ fn english(line: &Line<'_>) -> Option<Range<usize>> {
                 )
             })
             .count();
-        Some(at - polite..end)
+        // "Remind me of the dentist" asks, "that will remind me of it" does not.
+        let begins = at == polite && word(end) == "of";
+        let next = if begins { word(end + 1) } else { word(end) };
+        (!is_turned && !OTHER_ASK.contains(&next)).then_some(at - polite..end)
     })
 }
 

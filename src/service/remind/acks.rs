@@ -37,7 +37,13 @@ impl Service {
     async fn parts_of(&self, key: DeliveryKey) -> Result<Vec<Row>, ServiceError> {
         let Some(first) = self.reminders.row(key).await? else { return Ok(Vec::new()) };
         let mut parts = Vec::new();
-        for state in [DeliveryState::Sent, DeliveryState::Accepted, DeliveryState::Uncertain] {
+        // Who is quick answers before the outcome of the call is recorded.
+        for state in [
+            DeliveryState::Queued,
+            DeliveryState::Sent,
+            DeliveryState::Accepted,
+            DeliveryState::Uncertain,
+        ] {
             parts.extend(self.all_rows(state, Some(&first.delivery.sink)).await?);
         }
         parts.retain(|row| row.message == Some(key));

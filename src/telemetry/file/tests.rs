@@ -70,20 +70,3 @@ fn lines_that_cannot_be_written_are_counted_until_they_can_be_again() {
     assert_eq!(target.trouble(), None);
     assert_eq!(fs::read_to_string(dir.path().join("logs/recalld.log")).unwrap(), "three\n");
 }
-
-#[test]
-fn a_pipe_that_nobody_reads_holds_nobody_up() {
-    let dir = tempfile::tempdir().unwrap();
-    let (target, mut file) = file(dir.path(), 1_000, 2);
-    let path = dir.path().join("logs/recalld.log");
-    fs::create_dir(dir.path().join("logs")).unwrap();
-    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    let kind = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
-    file.write_all(b"one\n").unwrap();
-    assert!(target.trouble().is_some());
-    fs::remove_file(&path).unwrap();
-    file.write_all(b"two\n").unwrap();
-    assert_eq!((target.n_failed(), target.trouble()), (1, None));
-    assert_eq!(fs::read_to_string(&path).unwrap(), "two\n");
-}
