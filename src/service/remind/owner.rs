@@ -146,7 +146,14 @@ impl Service {
         let now = self.clock.now();
         let grace = self.settings().reminders.policy.grace.max(SignedDuration::from_hours(1));
         let expires_at = now.checked_add(grace).unwrap_or(Timestamp::MAX);
-        self.change_dead(caller, key, |row| row.delivery.retry(expires_at, now)).await
+        let retry = |row: &mut Row| {
+            row.delivery.retry(expires_at, now)?;
+            // It goes by itself: under the key of a message that it was a part of, a sink that knows keys
+            // would take the first part that comes for all of them.
+            row.message = None;
+            Ok(())
+        };
+        self.change_dead(caller, key, retry).await
     }
 
     /// Drops what was given up; gives the row as it is now.

@@ -78,6 +78,26 @@ async fn what_is_refused_is_dead_at_once_with_the_reason_and_can_be_sent_again_o
 }
 
 #[tokio::test]
+async fn a_part_of_a_digest_that_was_refused_is_sent_again_under_its_own_key() {
+    let w = World::new().await;
+    w.team.may(|abilities| abilities.knows_keys = true);
+    w.team.answers([Answer::Is(Outcome::Refused("too long".to_owned()))]);
+    for text in ["tea", "cake", "milk"] {
+        w.set_at(text, "2026-11-30T14:00").await;
+    }
+    w.live_until("2026-11-30T14:01+01:00").await;
+    let dead = w.service.dead_letters(&owner(), 10).await.unwrap();
+    assert_eq!((w.team.arrived().len(), dead.len()), (1, 3));
+    for (n, letter) in dead.iter().enumerate() {
+        let key = letter.row.delivery.key;
+        w.service.retry_delivery(&owner(), &key.to_string()).await.unwrap();
+        w.live_until(&format!("2026-11-30T14:{:02}+01:00", n + 5)).await;
+        assert_eq!(w.team.arrived().last().unwrap().message.key, key);
+    }
+    assert_eq!(count(&w, DeliveryState::Sent).await, 3);
+}
+
+#[tokio::test]
 async fn failures_are_tried_again_until_the_attempts_are_used_up() {
     let w = World::with(|settings| settings.reminders.attempts_max = 4).await;
     w.team.answers((0..10).map(|_| retry(None, "502")));
