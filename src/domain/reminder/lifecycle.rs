@@ -257,9 +257,12 @@ impl Reminder {
     /// Goes on with what takes place after `now`; what was snoozed until a moment before is told late.
     ///
     /// # Errors
-    /// [`ActionError::Status`].
+    /// [`ActionError::Status`], [`ActionError::Passed`]: nothing of it is left to tell.
     pub fn resume(&mut self, now: Timestamp) -> Result<(), ActionError> {
         self.check("resume", &[Status::Paused])?;
+        if self.told().is_none() {
+            self.rule.next_after(now).ok_or(ActionError::Passed)?;
+        }
         self.status = Status::Active;
         self.counts_from = now;
         Ok(())

@@ -1,6 +1,6 @@
 //! Reminders, the outbox, and what is known of sinks.
 //!
-//! What became due and the rows that tell it are one change ([`enact`]), so a crash neither loses nor
+//! What became due and the rows that tell it are one change ([`enact()`]), so a crash neither loses nor
 //! repeats a telling. Every row belongs to a reminder that is there, and goes with it; a reminder that
 //! is about a memory, or shown by it, goes with that.
 

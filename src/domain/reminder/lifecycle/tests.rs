@@ -287,6 +287,20 @@ fn a_changed_rule_tells_what_was_not_told() {
 }
 
 #[test]
+fn a_reminder_whose_time_passed_while_it_was_paused_says_so_when_it_is_to_go_on() {
+    let mut once = dentist("2026-11-26T09:00:00Z");
+    once.pause().unwrap();
+    assert_eq!(once.resume(at("2026-11-27T15:00:00Z")), Err(ActionError::Passed));
+    assert_eq!(once.status, Status::Paused);
+    // What was told before and is open goes on.
+    let mut told = dentist("2026-11-26T09:00:00Z");
+    assert_eq!(told.tick(at("2026-11-27T13:00:00Z"), &POLICY).len(), 1);
+    told.pause().unwrap();
+    told.resume(at("2026-11-27T15:00:00Z")).unwrap();
+    assert_eq!(told.standing(), Standing::Due);
+}
+
+#[test]
 fn a_paused_reminder_tells_nothing_and_goes_on_from_when_it_is_resumed() {
     let mut pill = pill("2026-11-26T12:00:00Z");
     pill.pause().unwrap();
