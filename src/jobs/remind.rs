@@ -18,7 +18,7 @@ use crate::domain::limits::{
     CLOCK_STEP_MIN, REMINDER_LOOK_EVERY, REMINDER_LOOK_PAUSE, REMINDER_STOP_WAIT,
     REMINDER_TRIM_EVERY,
 };
-use crate::ports::Clock;
+use crate::ports::{Clock, StoreError};
 use crate::service::{Service, ServiceError};
 
 /// What the loop lives on.
@@ -87,7 +87,7 @@ impl Reminding {
                 () = self.stop.cancelled() => break,
                 () = asked() => {}
                 Some(Round { name, n_changes, next }) = rounds.next(), if !rounds.is_empty() => {
-                    let next = self.after(&name, next);
+                    let next = self.after(next);
                     looks.end(name, n_changes, next);
                 }
                 key = self.service.acknowledged() => {
@@ -110,7 +110,7 @@ impl Reminding {
         match self.service.take_over_reminders(self.clock.now()).await {
             Ok(_) => true,
             Err(error) => {
-                tracing::warn!(%error, "reminders wait for the store");
+                tell_waiting(&error);
                 false
             }
         }
@@ -126,13 +126,13 @@ impl Reminding {
         let now = self.clock.now();
         let latest = later(now, REMINDER_LOOK_EVERY);
         if let Err(error) = self.carry_on(beat, looks, now).await {
-            tracing::warn!(%error, "reminders wait for the store");
+            tell_waiting(&error);
             return REMINDER_LOOK_EVERY;
         }
         let waiting = match self.service.waiting_sinks().await {
             Ok(waiting) => waiting,
             Err(error) => {
-                tracing::warn!(%error, "reminders wait for the store");
+                tell_waiting(&error);
                 return REMINDER_LOOK_EVERY;
             }
         };
@@ -186,12 +186,12 @@ impl Reminding {
     }
 
     /// When a sink is to be looked at after a round.
-    fn after(&self, name: &str, round: Result<Option<Timestamp>, ServiceError>) -> Timestamp {
+    fn after(&self, round: Result<Option<Timestamp>, ServiceError>) -> Timestamp {
         let latest = later(self.clock.now(), REMINDER_LOOK_EVERY);
         match round {
             Ok(next) => next.unwrap_or(latest),
             Err(error) => {
-                tracing::warn!(sink = name, %error, "messages wait for the store");
+                tell_waiting(&error);
                 latest
             }
         }
@@ -225,6 +225,15 @@ impl Beat {
             self.trimmed = Some(now);
         }
         is_time
+    }
+}
+
+/// A store that is closed waits for nobody: the daemon stops.
+fn tell_waiting(error: &ServiceError) {
+    if matches!(error, ServiceError::Store(StoreError::Closed)) {
+        tracing::debug!(%error, "reminders end with the store");
+    } else {
+        tracing::warn!(%error, "reminders wait for the store");
     }
 }
 

@@ -58,7 +58,6 @@ pub const EVENTS: &[LogEvent] = &[
     event("acknowledgement lost", "of a message on the desktop; the reminder stays open"),
     event("due reminders could not be read", "an answer went to an agent without them"),
     event("reminders wait for the store", "why it cannot be read or written; it is tried again"),
-    event("messages wait for the store", "the same, for one sink"),
     event("messages were still under way", "they are taken for uncertain at the next start"),
     // Connections.
     event("peer unknown, connection dropped", "the system does not say who is at the other end"),
