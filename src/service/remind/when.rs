@@ -238,7 +238,7 @@ fn meant(found: Found) -> Result<Meant, RuleError> {
 
 /// A time written with its day: on the wall, as a moment, and its zone.
 fn exact(text: &str, zone: &TimeZone) -> Option<(DateTime, Timestamp, TimeZone)> {
-    let text = text.trim();
+    let text = Some(text.trim()).filter(|text| when::has_real_offset(text))?;
     let (at, zone) = if let Ok(zoned) = text.parse::<ZonedDateTime>() {
         (zoned.timestamp(), zoned.time_zone().clone())
     } else if let Ok(at) = text.parse::<Timestamp>() {
