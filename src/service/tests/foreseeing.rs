@@ -1,5 +1,7 @@
 //! The reminders that are read in the texts of memories.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::fixture::{Fixture, agent, draft, draft_in, owner};
@@ -83,6 +85,47 @@ async fn ten_edits_leave_one_reminder() {
     assert_eq!(told(&about(&f, id).await)[0].0, Status::Paused);
     edited(&f, id, "Bob is a friend of Anna").await;
     assert_eq!(told(&about(&f, id).await)[0].0, Status::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_is_stored_again_asks_again_once_the_first_was_told() {
+    let f = Fixture::of_words(None).await;
+    let content = "Remind me in 10 minutes to look after the oven";
+    let (id, first) = stored(&f, content).await;
+    assert_eq!(told(&first)[0].2, "2023-11-14 22:23");
+    f.clock.advance(Duration::from_mins(5));
+    // A call that is sent twice, or an agent that says it twice: one reminder.
+    let (same, again) = stored(&f, content).await;
+    assert_eq!((same, told(&again)), (id, told(&first)));
+    f.clock.advance(Duration::from_mins(5));
+    f.service.advance_reminders(f.clock.now()).await.unwrap();
+    let (_, again) = stored(&f, content).await;
+    let next: Vec<String> = told(&again).into_iter().map(|one| one.2).collect();
+    assert_eq!(next, ["", "2023-11-14 22:33"]);
+    // So it is whatever somebody made of the first.
+    for action in [ReminderAction::Done, ReminderAction::Cancel] {
+        let is_to_come = |view: &&ReminderView| !view.next.is_empty();
+        let views = about(&f, id).await;
+        let reference = views.iter().find(is_to_come).unwrap().entry.id.to_string();
+        let update = UpdateReminder { reference, action };
+        f.service.update_reminder(&agent("a"), update).await.unwrap();
+        assert_eq!(about(&f, id).await.iter().filter(is_to_come).count(), 0);
+        let (_, again) = stored(&f, content).await;
+        assert_eq!(again.iter().filter(is_to_come).count(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_proposal_that_was_declined_is_not_made_again_for_a_text_that_is_stored_again() {
+    let f = Fixture::of_words(None).await;
+    let content = "Team meeting tomorrow at 15:00";
+    let (_, views) = stored(&f, content).await;
+    let reference = views[0].entry.id.to_string();
+    let decline = UpdateReminder { reference, action: ReminderAction::Decline };
+    f.service.update_reminder(&agent("a"), decline).await.unwrap();
+    f.clock.advance(Duration::from_hours(72));
+    let (_, views) = stored(&f, content).await;
+    assert_eq!((views.len(), told(&views)[0].0), (1, Status::Declined));
 }
 
 #[tokio::test(start_paused = true)]
