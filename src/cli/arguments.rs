@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// Longest wait for the daemon, 0.1 to 86400 [default: 60; 21600 for backups, exports, imports]
-    #[arg(long, global = true, help_heading = GLOBAL, env = "RECALLD_TIMEOUT", value_name = "SECONDS", value_parser = timeout)]
+    #[arg(long, global = true, help_heading = GLOBAL, env = "RECALLD_TIMEOUT", value_name = "SECONDS", allow_negative_numbers = true, value_parser = timeout)]
     pub timeout: Option<Duration>,
     /// Print JSON instead of tables
     #[arg(long, global = true, help_heading = GLOBAL)]
@@ -49,7 +49,7 @@ pub struct HookArguments {
     #[arg(long, env = "RECALLD_AGENT", value_name = "NAME", default_value = "claude-code")]
     pub agent: String,
     /// Least time between two wakings of a session
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = gap)]
+    #[arg(long, value_name = "SECONDS", default_value = "60", allow_negative_numbers = true, value_parser = gap)]
     pub gap: Duration,
 }
 
@@ -194,10 +194,10 @@ pub struct ScopeArguments {
     #[arg(long, short, value_name = "TAG", value_parser = filled)]
     pub tag: Vec<String>,
     /// Only what happened at or after this time (ISO 8601)
-    #[arg(long, value_name = "TIME", value_parser = filled)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = filled)]
     pub after: Option<String>,
     /// Only what happened before this time (ISO 8601)
-    #[arg(long, value_name = "TIME", value_parser = filled)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = filled)]
     pub before: Option<String>,
 }
 
@@ -208,7 +208,7 @@ pub struct StatusArguments {
     #[arg(long, short)]
     pub watch: bool,
     /// Time between two looks, 0.1 to 3600
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = interval, requires = "watch")]
+    #[arg(long, value_name = "SECONDS", default_value = "2", allow_negative_numbers = true, value_parser = interval, requires = "watch")]
     pub interval: Duration,
 }
 
@@ -228,6 +228,12 @@ fn filled(text: &str) -> Result<String, String> {
 fn share(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok().filter(|number| (0.0..=1.0).contains(number));
     number.ok_or_else(|| "expected a number, 0 to 1".to_owned())
+}
+
+/// How many of something; one at least.
+fn count(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }
 
 fn gap(text: &str) -> Result<Duration, String> {
@@ -260,10 +266,10 @@ pub struct RememberArguments {
     #[arg(long, short, value_name = "TAG", value_parser = filled)]
     pub tag: Vec<String>,
     /// 0 to 1
-    #[arg(long, short, value_parser = share)]
+    #[arg(long, short, allow_negative_numbers = true, value_parser = share)]
     pub importance: Option<f64>,
     /// When it happened (ISO 8601)
-    #[arg(long, value_name = "TIME", value_parser = filled)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = filled)]
     pub occurred_at: Option<String>,
     /// Id or handle of the memory it replaces
     #[arg(long, value_name = "ID", value_parser = filled)]
@@ -283,10 +289,10 @@ pub struct RecallArguments {
     #[arg(required = true, value_name = "QUERY")]
     pub query: Vec<String>,
     /// At most this many
-    #[arg(long, short)]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub limit: Option<u32>,
     /// What was true then instead of now (ISO 8601; a date is its end)
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub as_of: Option<String>,
     /// Archived memories too
     #[arg(long)]
@@ -303,7 +309,7 @@ pub struct RecallArguments {
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// At most this many
-    #[arg(long, short)]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub limit: Option<u32>,
     /// Oldest first
     #[arg(long)]
@@ -324,8 +330,11 @@ pub struct ListArguments {
 pub struct UpdateArguments {
     /// Id or handle
     pub id: String,
-    /// New text
-    #[arg(long)]
+    /// New text; several words are joined
+    #[arg(value_name = "TEXT", conflicts_with = "content", value_parser = filled)]
+    pub text: Vec<String>,
+    /// The same as one argument, whatever it begins with
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub content: Option<String>,
     /// New kind
     #[arg(long, short, value_parser = filled)]
@@ -334,16 +343,16 @@ pub struct UpdateArguments {
     #[arg(long, short, value_name = "TAG")]
     pub tag: Vec<String>,
     /// New importance, 0 to 1
-    #[arg(long, short, value_parser = share)]
+    #[arg(long, short, allow_negative_numbers = true, value_parser = share)]
     pub importance: Option<f64>,
     /// Pin or unpin
     #[arg(long)]
     pub pinned: Option<bool>,
     /// When it happened (ISO 8601)
-    #[arg(long, value_name = "TIME", value_parser = filled)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = filled)]
     pub occurred_at: Option<String>,
     /// Until when it is true (ISO 8601)
-    #[arg(long, value_name = "TIME", value_parser = filled)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = filled)]
     pub valid_to: Option<String>,
     /// `active` makes a superseded, invalidated or archived memory current again
     #[arg(long, value_name = "STATUS")]

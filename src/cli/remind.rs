@@ -31,10 +31,7 @@ pub(super) async fn run(what: &RemindCommand, door: &Door, json: bool) -> Result
             let answer = connection.call("reminder_list", list(what)).await?;
             listed(&answer, json);
         }
-        RemindCommand::Show(what) => {
-            let answer = connection.call("reminder_show", json!({ "id": what.id })).await?;
-            whole(&answer, json);
-        }
+        RemindCommand::Show(what) => whole(&connection, &what.ids, json).await?,
         RemindCommand::Ack(ids) => act(ids, "ack").await?,
         RemindCommand::Pause(ids) => act(ids, "pause").await?,
         RemindCommand::Resume(ids) => act(ids, "resume").await?,
@@ -71,16 +68,18 @@ fn list(what: &RemindListArguments) -> ToolArguments {
 }
 
 fn snooze(what: &SnoozeArguments) -> ToolArguments {
+    let joined = (!what.time.is_empty()).then(|| what.time.join(" "));
     fields([
         ("id", json!(what.id)),
         ("action", json!("snooze")),
-        ("for", json!(what.wait)),
+        ("for", json!(joined.as_ref().or(what.wait.as_ref()))),
         ("until", json!(what.until)),
     ])
 }
 
 fn change(what: &ChangeArguments) -> Result<ToolArguments, CliError> {
-    let mut request = fields([("text", json!(what.text))]);
+    let joined = (!what.words.is_empty()).then(|| what.words.join(" "));
+    let mut request = fields([("text", json!(joined.as_ref().or(what.text.as_ref())))]);
     request.extend(when(&what.when));
     if request.is_empty() {
         return Err(CliError::Usage("say what to change, for example `--at TIME`".to_owned()));
@@ -227,11 +226,25 @@ fn listed(answer: &Value, json: bool) {
     remarks(answer);
 }
 
-/// `remind show`
-fn whole(answer: &Value, json: bool) {
-    if as_json(answer, json) {
-        return;
+/// `remind show`; programs get all the reminders at once, and a single one by its own name too.
+async fn whole(connection: &Connection, ids: &[String], json: bool) -> Result<(), CliError> {
+    let mut reminders = Vec::with_capacity(ids.len());
+    for id in ids {
+        let mut answer = connection.call("reminder_show", json!({ "id": id })).await?;
+        if !json {
+            shown(&answer);
+        }
+        reminders.push(answer["reminder"].take());
     }
+    let single = reminders.first().filter(|_| reminders.len() == 1).cloned();
+    let mut answer = fields([("reminder", json!(single))]);
+    answer.insert("reminders".to_owned(), json!(reminders));
+    as_json(&Value::Object(answer), json);
+    Ok(())
+}
+
+/// A reminder with its messages.
+fn shown(answer: &Value) {
     let reminder = &answer["reminder"];
     let mut rows = table(&["field", "value"]);
     for (name, value) in reminder.as_object().into_iter().flatten() {

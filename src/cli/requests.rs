@@ -83,8 +83,9 @@ pub(super) fn list(what: &ListArguments) -> ToolArguments {
 
 /// `update`
 pub(super) fn update(what: &UpdateArguments) -> Result<ToolArguments, CliError> {
+    let joined = (!what.text.is_empty()).then(|| what.text.join(" "));
     let request = fields([
-        ("content", json!(what.content)),
+        ("content", json!(joined.as_ref().or(what.content.as_ref()))),
         ("kind", json!(what.kind)),
         ("tags", list_of(&what.tag)),
         ("importance", json!(what.importance)),
@@ -94,7 +95,7 @@ pub(super) fn update(what: &UpdateArguments) -> Result<ToolArguments, CliError> 
         ("status", json!(what.status)),
     ]);
     if request.is_empty() {
-        return Err(CliError::Usage("say what to change, for example `--content TEXT`".to_owned()));
+        return Err(CliError::Usage("say what to change, for example a new TEXT".to_owned()));
     }
     let mut request = request;
     request.insert("id".to_owned(), json!(what.id));

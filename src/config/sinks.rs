@@ -276,7 +276,8 @@ impl<'i> Entry<'_, 'i> {
 
     /// When nobody wants to be disturbed there.
     fn hours(&mut self, settings: &mut SinkSettings) {
-        let expected = "quiet hours like \"22:00-07:00\", from 00:00 to 23:59";
+        let expected = "quiet hours like \"22:00-07:00\", from 00:00 to 23:59, of two different times; \
+                        none: leave the key out";
         settings.quiet =
             self.take("quiet", expected, Shown::Yes, |value| value.as_str()?.parse().ok());
         let expected = format!("a list of days, like [\"sat\", \"sun\"], of {}", DAYS.join(", "));

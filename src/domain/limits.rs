@@ -275,7 +275,7 @@ pub const REQUEST_KEY_BYTES_MAX: usize = 128;
 /// Memories that one handle may name.
 pub const HANDLE_MATCHES_MAX: usize = 32;
 /// Runs of jobs that are kept with what they changed, and can be undone; of more, the oldest go (two
-/// runs a day of five jobs make this about half a year).
+/// runs a day of six jobs make this more than five months).
 pub const RUNS_KEPT: u64 = 2_000;
 /// Most entries of the change log that are shown of one memory, the newest (all of them fit into a
 /// result).

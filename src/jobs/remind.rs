@@ -87,7 +87,7 @@ impl Reminding {
                 () = self.stop.cancelled() => break,
                 () = asked() => {}
                 Some(Round { name, n_changes, next }) = rounds.next(), if !rounds.is_empty() => {
-                    let next = self.after(next);
+                    let next = self.after(&name, next);
                     looks.end(name, n_changes, next);
                 }
                 key = self.service.acknowledged() => {
@@ -110,7 +110,7 @@ impl Reminding {
         match self.service.take_over_reminders(self.clock.now()).await {
             Ok(_) => true,
             Err(error) => {
-                tell_waiting(&error);
+                tell_waiting(&error, None);
                 false
             }
         }
@@ -126,13 +126,13 @@ impl Reminding {
         let now = self.clock.now();
         let latest = later(now, REMINDER_LOOK_EVERY);
         if let Err(error) = self.carry_on(beat, looks, now).await {
-            tell_waiting(&error);
+            tell_waiting(&error, None);
             return REMINDER_LOOK_EVERY;
         }
         let waiting = match self.service.waiting_sinks().await {
             Ok(waiting) => waiting,
             Err(error) => {
-                tell_waiting(&error);
+                tell_waiting(&error, None);
                 return REMINDER_LOOK_EVERY;
             }
         };
@@ -186,12 +186,12 @@ impl Reminding {
     }
 
     /// When a sink is to be looked at after a round.
-    fn after(&self, round: Result<Option<Timestamp>, ServiceError>) -> Timestamp {
+    fn after(&self, name: &str, round: Result<Option<Timestamp>, ServiceError>) -> Timestamp {
         let latest = later(self.clock.now(), REMINDER_LOOK_EVERY);
         match round {
             Ok(next) => next.unwrap_or(latest),
             Err(error) => {
-                tell_waiting(&error);
+                tell_waiting(&error, Some(name));
                 latest
             }
         }
@@ -228,12 +228,13 @@ impl Beat {
     }
 }
 
-/// A store that is closed waits for nobody: the daemon stops.
-fn tell_waiting(error: &ServiceError) {
+/// Says what those of one sink, or all, wait for. A store that is closed waits for nobody: the daemon
+/// stops.
+fn tell_waiting(error: &ServiceError, sink: Option<&str>) {
     if matches!(error, ServiceError::Store(StoreError::Closed)) {
-        tracing::debug!(%error, "reminders end with the store");
+        tracing::debug!(%error, sink, "reminders end with the store");
     } else {
-        tracing::warn!(%error, "reminders wait for the store");
+        tracing::warn!(%error, sink, "reminders wait for the store");
     }
 }
 
@@ -244,4 +245,50 @@ fn offset(clock: &dyn Clock) -> SignedDuration {
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {
     now.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What is logged of a failure.
+    fn logged(error: &ServiceError, sink: Option<&str>) -> String {
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_writer(move || writer.clone())
+            .with_ansi(false)
+            .finish();
+        tracing::subscriber::with_default(subscriber, || tell_waiting(error, sink));
+        String::from_utf8(lines.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn a_round_that_fails_is_told_with_the_name_of_its_sink() {
+        let broken = ServiceError::Store(StoreError::Io("broken".to_owned()));
+        let line = logged(&broken, Some("team"));
+        assert!(line.contains("WARN") && line.contains("sink=\"team\""), "{line}");
+        let line = logged(&broken, None);
+        assert!(line.contains("WARN") && !line.contains("sink"), "{line}");
+        let line = logged(&ServiceError::Store(StoreError::Closed), Some("team"));
+        assert!(line.contains("DEBUG") && line.contains("sink=\"team\""), "{line}");
+    }
 }

@@ -73,7 +73,9 @@ async fn every_command_prints_for_people_and_for_programs() {
         "without the last line feed: {again}"
     );
 
-    let changed = json(&home, &["update", handle, "--content", "Lunch is at one"]);
+    let changed = json(&home, &["update", handle, "--content", "Lunch is at two"]);
+    assert_eq!(changed["changed"][0], "content", "{changed}");
+    let changed = json(&home, &["update", handle, "Lunch", "is at one"]);
     assert_eq!(changed["changed"][0], "content", "{changed}");
 
     // Each: the command, what people read, where programs find it, and what is there.
@@ -178,6 +180,12 @@ async fn what_cannot_be_done_says_why_with_an_exit_code() {
         (&["recall", "x", "--limit", "many"], "many"),
         (&["completions", "ash"], "bash"),
         (&["update", "01234567"], "say what to change"),
+        (&["update", "01234567", "x", "--content", "y"], "cannot be used with"),
+        (&["update", "01234567", ""], "TEXT"),
+        (&["update", "01234567", "--importance", "-1"], "0 to 1"),
+        (&["list", "--limit", "-1"], "1 or more"),
+        (&["recall", "x", "--limit", "0"], "1 or more"),
+        (&["status", "--timeout", "-1"], "0.1 to 86400"),
         (&["forget"], "by id or by a filter"),
         (&["forget", "01234567", "--tag", "x"], "not both"),
         (&["forget", "01234567", "--query", "x"], "--query"),
@@ -207,6 +215,7 @@ async fn what_cannot_be_done_says_why_with_an_exit_code() {
         (&["recall", "x", "--namespace", "../etc"], 64, "namespace"),
         (&["list", "--cursor", "x"], 64, "cursor"),
         (&["list", "--status", "gone"], 64, "status"),
+        (&["list", "--after", "-5d"], 64, "after"),
         (&["connect", "--agent", "no name!"], 64, "--agent"),
         (&["model", "use", "gpt-9"], 64, "gpt-9"),
         (&["export", "/"], 1, "/"),

@@ -72,6 +72,15 @@ fn prints(home: &Home, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// A command about reminders that must fail: its exit code, and what it must say.
+#[track_caller]
+fn fails(home: &Home, arguments: &[&str], code: i32, said: &str) {
+    let output = home.run(&[&["remind"], arguments].concat());
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {complaint}");
+    assert!(complaint.contains(said), "{arguments:?}: {complaint}");
+}
+
 #[tokio::test]
 async fn a_reminder_set_over_the_socket_arrives_rides_and_is_acknowledged() {
     let receiver = receiver();
@@ -122,6 +131,18 @@ async fn what_is_snoozed_arrives_once_more() {
     assert_eq!(snoozed["reminder"]["state"], "snoozed", "{snoozed}");
     let second = arrives(&receiver, "Call Bob").await;
     assert_ne!(first.body["data"]["id"], second.body["data"]["id"], "another telling");
+    // Until when in words is as good, said where the wait is said or by its option.
+    for words in [
+        &["in", "10", "minutes"][..],
+        &["tomorrow 9:00"],
+        &["--for", "in 2 hours"],
+        &["--for", "90m"],
+        &["--until", "tomorrow 9:00"],
+    ] {
+        let arguments = [&["remind", "snooze", &handle], words].concat();
+        let snoozed = told(&home, &arguments);
+        assert_eq!(snoozed["reminder"]["state"], "snoozed", "{words:?}: {snoozed}");
+    }
     let done = told(&home, &["remind", "ack", &handle]);
     assert_eq!(done["reminders"][0]["state"], "done", "{done}");
 }
@@ -192,6 +213,12 @@ async fn people_set_see_change_and_end_reminders_on_the_command_line() {
             "every Friday at 15:00 UTC",
         ),
         (
+            &["change", handle, "Team", "meeting"][..],
+            "Team meeting",
+            "/reminder/text",
+            "Team meeting",
+        ),
+        (
             &["change", handle, "--priority", "urgent"][..],
             "change:",
             "/reminder/priority",
@@ -209,25 +236,46 @@ async fn people_set_see_change_and_end_reminders_on_the_command_line() {
     }
     let once = told(&home, &["remind", "add", "Call Bob", "--at", "tomorrow 9:00"]);
     let once = once["reminder"]["handle"].as_str().unwrap();
+    let both = told(&home, &["remind", "show", handle, once]);
+    assert_eq!(both["reminders"][1]["handle"], once, "{both}");
+    let both = prints(&home, &["remind", "show", handle, once]);
+    assert!(both.contains("Team meeting\n") && both.contains("Call Bob\n"), "{both}");
     let done = told(&home, &["remind", "cancel", handle, once]);
     assert_eq!(done["reminders"][1]["state"], "cancelled", "{done}");
     assert!(prints(&home, &["remind", "list"]).contains("no reminders"));
+}
 
+#[tokio::test]
+async fn what_is_said_wrong_about_a_reminder_is_refused_with_what_was_expected() {
+    let home = Home::with_config(&config(&receiver()));
+    let _daemon = home.serve().await;
+    let set = told(&home, &["remind", "add", "Call Bob", "--at", "tomorrow 9:00"]);
+    let handle = set["reminder"]["handle"].as_str().unwrap();
+    for (arguments, said) in [
+        (&["change", handle, "a", "--text", "b"][..], "cannot be used with"),
+        (&["change", handle, "--lead", "-5h"][..], "never negative"),
+        (&["change", handle, "--count", "-1"][..], "1 or more"),
+        (&["snooze", handle, "--for", "-5m"][..], "a time to wait"),
+        (&["snooze", handle, "sometime"][..], "tomorrow 9:00"),
+        (&["snooze", handle, "5m", "--until", "tomorrow 9:00"][..], "cannot be used with"),
+        (&["snooze", handle][..], "TIME"),
+    ] {
+        fails(&home, arguments, 64, said);
+    }
+    told(&home, &["remind", "cancel", handle]);
     for (arguments, code, said) in [
         (&["add", "Call Bob"][..], 64, "`at`"),
         (&["add", "Call Bob", "--at", "yesterday"][..], 64, "`at`"),
         (&["add", "Call Bob", "--at", "tomorrow", "--sink", "pigeon"][..], 64, "`sinks`"),
         (&["change", handle][..], 64, "--at TIME"),
+        (&["add", "Call Bob", "--at", "-5m"][..], 64, "`at`"),
         (&["ack", handle][..], 64, "cancelled"),
         (&["show", "zzzzzzzz"][..], 64, "zzzzzzzz"),
         (&["list", "--view", "old"][..], 64, "`view`"),
         (&["dead", "retry", "00000000"][..], 64, "00000000"),
         (&["dead", "retry"][..], 64, "KEY"),
     ] {
-        let output = home.run(&[&["remind"], arguments].concat());
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {complaint}");
-        assert!(complaint.contains(said), "{arguments:?}: {complaint}");
+        fails(&home, arguments, code, said);
     }
 }
 

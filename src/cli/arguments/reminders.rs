@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::filled;
+use super::{count, filled};
 
 /// `remind`
 #[derive(Debug, Subcommand)]
@@ -11,8 +11,8 @@ pub enum RemindCommand {
     Add(AddArguments),
     /// List what is due, proposed and to come, or another view
     List(RemindListArguments),
-    /// Show a reminder whole, with the messages that were sent for it
-    Show(ReminderId),
+    /// Show reminders whole, with the messages that were sent for them
+    Show(ReminderIds),
     /// It is seen to: do not tell it again
     Ack(ReminderIds),
     /// Tell it once more later
@@ -62,13 +62,6 @@ pub enum SinksCommand {
     },
 }
 
-/// One reminder.
-#[derive(Debug, Args)]
-pub struct ReminderId {
-    /// Id or handle
-    pub id: String,
-}
-
 /// Some reminders.
 #[derive(Debug, Args)]
 pub struct ReminderIds {
@@ -92,16 +85,16 @@ pub struct DeliveryKeys {
 #[derive(Debug, Default, Args)]
 pub struct WhenArguments {
     /// When it takes place: ISO 8601 or words ("tomorrow 3pm")
-    #[arg(long, value_name = "TIME", value_parser = filled)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = filled)]
     pub at: Option<String>,
     /// How it recurs: words ("every Friday 15:00") or an RRULE
-    #[arg(long, value_name = "RULE", value_parser = filled)]
+    #[arg(long, value_name = "RULE", allow_hyphen_values = true, value_parser = filled)]
     pub rule: Option<String>,
-    /// How long before it is told: 1h, PT90M, P1D@18:00
-    #[arg(long, value_name = "TIME", value_parser = filled)]
+    /// How long before it is told, at least 0s: 1h, PT90M, P1D@18:00
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = filled)]
     pub lead: Option<String>,
     /// Time zone, like Europe/Berlin [default: that of the configuration]
-    #[arg(long, value_name = "ZONE", value_parser = filled)]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true, value_parser = filled)]
     pub zone: Option<String>,
     /// Sink to tell; may be repeated [default: those of the configuration]
     #[arg(long, value_name = "NAME", value_parser = filled)]
@@ -113,10 +106,10 @@ pub struct WhenArguments {
     #[arg(long)]
     pub on_missed: Option<MissedArgument>,
     /// Last day of a rule
-    #[arg(long, value_name = "DATE", value_parser = filled)]
+    #[arg(long, value_name = "DATE", allow_hyphen_values = true, value_parser = filled)]
     pub until: Option<String>,
     /// How many times a rule holds
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub count: Option<u32>,
 }
 
@@ -167,7 +160,7 @@ pub struct RemindListArguments {
     #[arg(long, short, value_name = "NAMESPACE", value_parser = filled)]
     pub namespace: Vec<String>,
     /// At most this many
-    #[arg(long, short)]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub limit: Option<u32>,
     /// Go on where the last page ended
     #[arg(long, value_parser = filled)]
@@ -179,11 +172,25 @@ pub struct RemindListArguments {
 pub struct SnoozeArguments {
     /// Id or handle
     pub id: String,
+    /// For how long (30m, 2h, PT90M), or until when in words (in 10 minutes, tomorrow 9:00)
+    #[arg(
+        value_name = "TIME",
+        required_unless_present_any = ["wait", "until"],
+        conflicts_with_all = ["wait", "until"],
+        value_parser = filled
+    )]
+    pub time: Vec<String>,
     /// For how long: 30m, 2h, PT90M
-    #[arg(value_name = "TIME", required_unless_present = "until", value_parser = filled)]
+    #[arg(
+        long = "for",
+        value_name = "TIME",
+        conflicts_with = "until",
+        allow_hyphen_values = true,
+        value_parser = filled
+    )]
     pub wait: Option<String>,
     /// Until when: ISO 8601 or words ("tomorrow 9:00")
-    #[arg(long, value_name = "TIME", conflicts_with = "wait", value_parser = filled)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = filled)]
     pub until: Option<String>,
 }
 
@@ -192,8 +199,11 @@ pub struct SnoozeArguments {
 pub struct ChangeArguments {
     /// Id or handle
     pub id: String,
-    /// What it says from now on
-    #[arg(long, value_parser = filled)]
+    /// What it says from now on; several words are joined
+    #[arg(value_name = "TEXT", conflicts_with = "text", value_parser = filled)]
+    pub words: Vec<String>,
+    /// The same as one argument, whatever it begins with
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = filled)]
     pub text: Option<String>,
     /// When and where
     #[command(flatten)]

@@ -64,6 +64,8 @@ fn what_is_wrong_is_a_problem_of_the_configuration_with_line_and_key() {
     for (text, place, said) in [
         (sink("quiet = \"25:99\""), "FILE:3:9: sinks.team.quiet", "22:00-07:00"),
         (sink("quiet = \"22:00\""), "FILE:3:9: sinks.team.quiet", "\"22:00\""),
+        (sink("quiet = \"22:00-22:00\""), "FILE:3:9: sinks.team.quiet", "two different times"),
+        (sink("quiet = \"00:00-00:00\""), "FILE:3:9: sinks.team.quiet", "\"00:00-00:00\""),
         (sink("quiet_days = [\"fri\"]"), "sinks.team.quiet", "nothing"),
         (
             sink("quiet = \"22:00-07:00\"\nquiet_days = [\"friday\"]"),

@@ -20,16 +20,12 @@ pub struct QuietHours {
 
 /// Text that is no quiet hours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected quiet hours like 22:00-07:00, from 00:00 to 23:59, got `{0}`")]
+#[error(
+    "expected quiet hours like 22:00-07:00, from 00:00 to 23:59, of two different times, got `{0}`"
+)]
 pub struct InvalidQuietHours(String);
 
 impl QuietHours {
-    /// From one time on the wall to another, on the days on which they begin. The same time twice:
-    /// there are none.
-    pub const fn new(from: Time, until: Time, days: Weekdays) -> Self {
-        Self { from, until, days }
-    }
-
     /// These hours on some days alone: the days on which they begin.
     #[must_use]
     pub const fn on(self, days: Weekdays) -> Self {
@@ -84,14 +80,17 @@ impl fmt::Display for QuietHours {
 impl FromStr for QuietHours {
     type Err = InvalidQuietHours;
 
-    /// Reads `22:00-07:00`, for every day.
+    /// Reads `22:00-07:00`, for every day. The same time twice is refused: it could mean never or all
+    /// day.
     fn from_str(text: &str) -> Result<Self, InvalidQuietHours> {
         let time = |text: &str| {
             let text = text.trim();
             Time::strptime("%H:%M", text).ok().filter(|_| text.is_ascii())
         };
         text.split_once(['-', '\u{2013}'])
-            .and_then(|(from, until)| Some(Self::new(time(from)?, time(until)?, Weekdays::ALL)))
+            .and_then(|(from, until)| Some((time(from)?, time(until)?)))
+            .filter(|(from, until)| from != until)
+            .map(|(from, until)| Self { from, until, days: Weekdays::ALL })
             .ok_or_else(|| InvalidQuietHours(text.chars().take(64).collect()))
     }
 }

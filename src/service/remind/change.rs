@@ -197,11 +197,13 @@ fn snoozed_until(
     match (wait, until) {
         (None, Some(until)) => said.moment("until", until),
         (Some(wait), None) => {
-            let expected = "a time like 30m, 2h or PT90M";
-            let parsed = wait.trim().parse::<SignedDuration>().ok();
-            let at = parsed
-                .filter(SignedDuration::is_positive)
-                .and_then(|wait| now.checked_add(wait).ok());
+            let expected = "a time to wait (30m, 2h, PT90M), or words for one to come (in 10 \
+                            minutes, tomorrow 9:00)";
+            let at = match wait.trim().parse::<SignedDuration>() {
+                Ok(length) if length.is_positive() => now.checked_add(length).ok(),
+                Ok(_) => None,
+                Err(_) => said.moment("for", wait).ok(),
+            };
             at.ok_or_else(|| ServiceError::invalid("for", expected, format!("`{wait}`")))
         }
         (None, None) | (Some(_), Some(_)) => {
