@@ -8,6 +8,7 @@ use super::fixture::{Fixture, agent, draft, draft_in, owner};
 use crate::domain::change::Patch;
 use crate::domain::id::MemoryId;
 use crate::domain::reminder::{Source, Status};
+use crate::domain::scanner::Unarmed;
 use crate::ports::Clock as _;
 use crate::service::forget::ForgetRequest;
 use crate::service::remember::Draft;
@@ -126,6 +127,37 @@ async fn a_proposal_that_was_declined_is_not_made_again_for_a_text_that_is_store
     f.clock.advance(Duration::from_hours(72));
     let (_, views) = stored(&f, content).await;
     assert_eq!((views.len(), told(&views)[0].0), (1, Status::Declined));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_asks_in_vain_is_stored_with_the_reason() {
+    let f = Fixture::of_words(None).await;
+    let reasons =
+        |unarmed: &[Unarmed]| -> Vec<String> { unarmed.iter().map(ToString::to_string).collect() };
+    for (content, why) in [
+        ("Remind me to call Bob on 3 November 2023 at 3pm", "3 November 2023 at 3pm` is over"),
+        ("Remind me every 5 minutes to drink water", "more often than daily"),
+        ("Remind me to call Bob", "no time is named"),
+        ("提醒我给王伟打电话", "no time is named"),
+    ] {
+        let kept = f.remember(&agent("a"), draft(content)).await;
+        assert_eq!(told(&kept.reminders), [], "{content}");
+        let found = reasons(&kept.unarmed);
+        assert_eq!(found.len(), 1, "{content}: {found:?}");
+        assert!(found[0].contains(why), "{content}: {found:?}");
+        // So it is when it is stored again, and when a text becomes it.
+        let again = f.remember(&agent("a"), draft(content)).await;
+        assert_eq!(reasons(&again.unarmed), found);
+        let other = f.remember(&agent("a"), draft(&format!("Nothing of: {why}"))).await.id;
+        let patch = Patch { content: Some(format!("{content}.").into()), ..Patch::default() };
+        let request = UpdateRequest { reference: other.to_string(), patch, request: None };
+        let updated = f.service.update(&agent("a"), request).await.unwrap();
+        assert_eq!(reasons(&updated.unarmed), found, "{content}");
+    }
+    let content = "Remind me to call Bob tomorrow at 3pm";
+    assert_eq!(f.remember(&agent("a"), draft(content)).await.unarmed, []);
+    let content = "The dentist is on 3 November 2023 at 3pm";
+    assert_eq!(f.remember(&agent("a"), draft(content)).await.unarmed, []);
 }
 
 #[tokio::test(start_paused = true)]
