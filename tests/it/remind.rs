@@ -234,6 +234,12 @@ async fn people_set_see_change_and_end_reminders_on_the_command_line() {
         let answer = told(&home, &arguments);
         assert_eq!(answer.pointer(pointer), Some(&json!(expected)), "{arguments:?}: {answer}");
     }
+    let shown = told(&home, &["remind", "show", handle]);
+    let rule = shown["reminder"]["rule"].as_str().unwrap();
+    assert!(rule.contains("DTSTART") && rule.contains("\nRRULE:FREQ=WEEKLY;BYDAY=FR"), "{rule}");
+    let same = told(&home, &["remind", "add", "The same", "--rule", rule]);
+    assert_eq!(same["reminder"]["when"], shown["reminder"]["when"]);
+    prints(&home, &["remind", "cancel", same["reminder"]["handle"].as_str().unwrap()]);
     let once = told(&home, &["remind", "add", "Call Bob", "--at", "tomorrow 9:00"]);
     let once = once["reminder"]["handle"].as_str().unwrap();
     let both = told(&home, &["remind", "show", handle, once]);
@@ -243,6 +249,26 @@ async fn people_set_see_change_and_end_reminders_on_the_command_line() {
     let done = told(&home, &["remind", "cancel", handle, once]);
     assert_eq!(done["reminders"][1]["state"], "cancelled", "{done}");
     assert!(prints(&home, &["remind", "list"]).contains("no reminders"));
+}
+
+#[tokio::test]
+async fn a_text_asks_again_when_it_is_stored_again_and_hears_why_it_asks_in_vain() {
+    let receiver = receiver();
+    let home = Home::with_config(&config(&receiver));
+    let daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    let content = "Remind me in 1 second to water the plants";
+    for _ in 0..2 {
+        agent.must("memory_store", json!({ "content": content })).await;
+        arrives(&receiver, "water the plants").await;
+    }
+    let content = "Remind me every 5 minutes to look at the mail";
+    let said = agent.must("memory_store", json!({ "content": content })).await;
+    let why = said["memories"][0]["unarmed"][0].as_str().unwrap();
+    assert!(why.contains("once a day at most"), "{said}");
+    let out = prints(&home, &["remember", "Remind me to call Bob on 3 November 2023 at 3pm"]);
+    assert!(out.contains("nothing is armed") && out.contains("is over"), "{out}");
+    assert!(daemon.stop().await.success());
 }
 
 #[tokio::test]

@@ -16,7 +16,8 @@ use super::set::usual_zone;
 use crate::domain::reminder::wording::{self, Frame, Part};
 use crate::domain::reminder::{
     BREAKER, DeliveryKey, DeliveryState, Enact, Enacted, Entry, Gate, Lease, NextStep, Outcome,
-    Outgoing, ReminderSettings, RetryPolicy, Row, SinkState, Terms, Waiting, next_message,
+    Outgoing, ReminderSettings, RetryPolicy, Row, SinkState, Status, Terms, Waiting, left_behind,
+    next_message,
 };
 use crate::domain::sink::Message;
 use crate::service::{Service, ServiceError};
@@ -93,6 +94,13 @@ impl Service {
                 Gate::Disabled(_) => return Ok(expires_at),
             }
             let ready = self.with_entries(rows).await?;
+            let (held, ready): (Vec<Ready>, Vec<Ready>) =
+                ready.into_iter().partition(Ready::is_paused);
+            let apart = left_behind(held.iter().map(Ready::row), ready.iter().map(Ready::row));
+            if !apart.is_empty() {
+                self.keep_rows(apart, now).await?;
+                continue;
+            }
             let nagged = if ready.iter().any(|one| one.row.is_nag()) {
                 self.nagged(name, &settings.reminders, now).await?
             } else {
@@ -326,6 +334,15 @@ impl Service {
 }
 
 impl Ready {
+    const fn row(&self) -> &Row {
+        &self.row
+    }
+
+    /// Whether nothing is told of it until its reminder is resumed.
+    fn is_paused(&self) -> bool {
+        self.entry.reminder.status == Status::Paused
+    }
+
     fn waiting(&self) -> Waiting<'_> {
         let reminder = &self.entry.reminder;
         Waiting { row: &self.row, priority: reminder.priority, is_timed: reminder.is_timed }

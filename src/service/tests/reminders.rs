@@ -127,6 +127,17 @@ async fn times_are_given_in_iso_in_words_and_as_rules() {
 }
 
 #[tokio::test]
+async fn what_else_a_text_names_is_told() {
+    let w = World::new().await;
+    let view = w.set(says("Flight on Friday at 14:00; leave home on Friday at 11:30")).await;
+    assert_eq!(next(&view), ["Fri 4 Dec 2026 14:00 +01:00 Europe/Berlin"]);
+    let note = "the text names other times, for which nothing is set: `on Friday at 11:30`";
+    assert!(view.notes.iter().any(|told| told == note), "{:?}", view.notes);
+    let view = w.set(says("Flight on Friday at 14:00")).await;
+    assert!(!view.notes.iter().any(|note| note.contains("other times")), "{:?}", view.notes);
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_named() {
     let w = World::new().await;
     let at = |at: &str| SetReminder { at: some(at), ..says("tea") };
