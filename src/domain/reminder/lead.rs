@@ -27,7 +27,7 @@ pub enum Lead {
 /// Text that is no lead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected how long before, never negative: a time (PT1H, PT90M) or a day and a time of it (P1D, P1D@18:00), at most {LEAD_DAYS_MAX} days, got `{0}`"
+    "expected how long before, never negative: a time (PT1H, PT90M), a day and a time of it (P1D, P1D@18:00) or words like \"the day before at 18:00\", at most {LEAD_DAYS_MAX} days, got `{0}`"
 )]
 pub struct InvalidLead(String);
 

@@ -2,13 +2,9 @@
 
 use std::ops::Range;
 
-use jiff::civil::Time;
-
-use super::grammar::{self, Line};
-use super::length::{Length, Unit};
+use super::grammar::Line;
+use super::leads;
 use super::lexemes::Lexeme;
-use super::lexicon::Cue;
-use super::resolve::usual;
 use super::speech::{self, Manner};
 use crate::domain::reminder::Lead;
 use crate::domain::text::is_unspaced;
@@ -33,6 +29,8 @@ pub(super) struct Ask {
     pub(super) lead_at: Option<Range<usize>>,
     /// The lexemes that are not part of what it is about; the first range is the asking.
     pub(super) cut: Vec<Range<usize>>,
+    /// Whether who gives the text asks, and not the text.
+    pub(super) is_implied: bool,
 }
 
 impl Heard {
@@ -113,16 +111,20 @@ const HAN_ASKED: &str = "请你帮要能得时候后前并再就烦下会点记�
 const EDGES: &str = "to that about of please and for on at by in the from - : , ; . ! ? ， 。 ； ： ！ ？ 、 ( ) ( ） （";
 
 /// Whether, and how, a sentence asks to be reminded; `quotations` are the bytes of the text that stand in
-/// quotation marks.
-pub(super) fn read(line: &Line<'_>, quotations: &[Range<usize>]) -> Heard {
+/// quotation marks. `is_implied`: whoever gives the text asks for it.
+pub(super) fn read(line: &Line<'_>, quotations: &[Range<usize>], is_implied: bool) -> Heard {
     let mut heard = Heard::default();
     let english = english(line, quotations, &mut heard);
-    let Some(asked) = english.or_else(|| han(line, quotations, &mut heard)) else { return heard };
-    let lead = lead(line);
-    let mut cut = vec![asked];
+    let asked = english.or_else(|| han(line, quotations, &mut heard));
+    let is_implied = asked.is_none() && is_implied;
+    if asked.is_none() && !is_implied {
+        return heard;
+    }
+    let lead = leads::find(line);
+    let mut cut: Vec<Range<usize>> = asked.into_iter().collect();
     let (lead, lead_at) = lead.map_or((None, None), |(lead, at)| (Some(lead), Some(at)));
     cut.extend(lead_at.clone());
-    heard.ask = Some(Ask { lead, lead_at, cut });
+    heard.ask = Some(Ask { lead, lead_at, cut, is_implied });
     heard
 }
 
@@ -228,59 +230,6 @@ fn han_manner(line: &Line<'_>, before: &str, start: usize) -> Manner {
     let is_other = near.is_some_and(|c| HAN_OTHER.contains(&c))
         || is_word && near.is_some_and(|c| is_unspaced(c) && !HAN_ASKED.contains(c));
     if is_other { Manner::Other } else { Manner::Meant }
-}
-
-/// "an hour before", "the day before at 18:00", 提前半小时: the lead, and its lexemes.
-fn lead(line: &Line<'_>) -> Option<(Lead, Range<usize>)> {
-    (0..line.kinds.len()).find_map(|at| {
-        if line.slice(at) == "提" && line.slice(at + 1) == "前" {
-            let (length, n) = grammar::length(line, at + 2)?;
-            return Some((of_length(length)?, at..at + 2 + n));
-        }
-        if let [Lexeme::Cue(Cue::The), day, Lexeme::Cue(Cue::By), ..] = line.from(at)
-            && line.slice(at + 2).eq_ignore_ascii_case("before")
-        {
-            let time = if let Lexeme::Part(part) = day { Some(usual(*part)) } else { None };
-            if !matches!(day, Lexeme::Unit(Unit::Day) | Lexeme::Part(_)) {
-                return None;
-            }
-            let (clock, n) = match line.from(at + 3) {
-                [Lexeme::Cue(Cue::At), Lexeme::Clock(clock), ..] => (Some(*clock), 2),
-                [Lexeme::Clock(clock), ..] => (Some(*clock), 1),
-                _ => (None, 0),
-            };
-            let said = clock.filter(|clock| !clock.is_vague).and_then(|clock| {
-                Time::new(i8::try_from(clock.hour).ok()?, i8::try_from(clock.minute).ok()?, 0, 0)
-                    .ok()
-            });
-            return Some((Lead::Civil { days: 1, at: said.or(time) }, at..at + 3 + n));
-        }
-        let (length, n) = grammar::length(line, at)?;
-        let n_behind = before_words(line, at + n)?;
-        Some((of_length(length)?, at..at + n + n_behind))
-    })
-}
-
-/// Of how many lexemes "before", "ahead of time", "in advance", 前 is.
-fn before_words(line: &Line<'_>, at: usize) -> Option<usize> {
-    let word = line.slice(at).to_lowercase();
-    match word.as_str() {
-        "before" | "beforehand" | "ahead" | "prior" | "early" | "earlier" | "前" | "之前" => {
-            Some(1)
-        }
-        "in" if line.slice(at + 1).eq_ignore_ascii_case("advance") => Some(2),
-        _ => None,
-    }
-}
-
-fn of_length(length: Length) -> Option<Lead> {
-    if length.months != 0 {
-        return None;
-    }
-    if length.is_short() {
-        return length.duration().map(Lead::Elapsed);
-    }
-    Some(Lead::Civil { days: u16::try_from(length.days).ok()?, at: None })
 }
 
 /// Whether two parts of a sentence need a blank between them.

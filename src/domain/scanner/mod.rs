@@ -14,6 +14,7 @@ mod asks;
 mod context;
 mod flaws;
 mod grammar;
+mod leads;
 mod length;
 mod lexemes;
 mod lexicon;
@@ -146,10 +147,27 @@ pub fn scan(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Vec<Found> {
 
 /// The same with what asks for them: [`Scan::unarmed`] says why a text that asks arms nothing.
 pub fn read(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Scan {
+    scanned(text, now, all_day_at, false)
+}
+
+/// The same of a text that somebody gives to be reminded of: each sentence may name a lead, and a rule of
+/// which something is left unread is never taken for a single time.
+pub fn read_asked(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Scan {
+    scanned(text, now, all_day_at, true)
+}
+
+fn scanned(text: &str, now: &ZonedDateTime, all_day_at: Time, is_asked: bool) -> Scan {
     let text = source::readable(text);
     let reading = values::read(&text);
     let Some(source) = source::Source::new(&text, &reading.text) else { return Scan::default() };
-    phrases::read(&reading, &source, resolve::Said { now, all_day_at })
+    phrases::read(&reading, &source, resolve::Said { now, all_day_at }, is_asked)
+}
+
+/// The lead that a text is and nothing else: "an hour before", "the day before at 18:00", 提前半小时.
+pub fn lead(text: &str) -> Option<Lead> {
+    let text = source::readable(text);
+    let reading = values::read(&text);
+    phrases::lead(&reading)
 }
 
 /// Whether a text names an occasion on which people meet.

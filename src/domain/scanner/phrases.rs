@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::asks::{self, Ask, Heard};
 use super::context::Context;
-use super::flaws;
+use super::flaws::{self, days};
 use super::grammar::{self, Line, Phrase};
+use super::leads;
 use super::length::Unit;
 use super::lexemes::{self, Lexeme};
 use super::lexicon::Cue;
@@ -20,6 +21,7 @@ use super::weigh::confidence;
 use super::{Found, Scan, Unarmed, When};
 use crate::domain::grounding::values::Reading;
 use crate::domain::limits::SCANNED_TIMES_MAX;
+use crate::domain::reminder::Lead;
 use crate::domain::text::sentences::sentences;
 
 /// Most lexemes between two phrases that are joined; chosen.
@@ -36,7 +38,7 @@ const CROWD_MIN: usize = 5;
 const CROWD_DOUBT: f64 = 0.8;
 
 /// The times of a text and what asks for them.
-pub(super) fn read(reading: &Reading, source: &Source<'_>, said: Said<'_>) -> Scan {
+pub(super) fn read(reading: &Reading, source: &Source<'_>, said: Said<'_>, is_asked: bool) -> Scan {
     let row = lexemes::read(reading);
     let quotations = speech::quotations(&reading.text);
     let mut scan = Scan::default();
@@ -45,8 +47,8 @@ pub(super) fn read(reading: &Reading, source: &Source<'_>, said: Said<'_>) -> Sc
     for range in sentences(&reading.text) {
         let (kinds, ranges) = row.within(&range);
         let line = Line { kinds, ranges, reading };
-        let heard = asks::read(&line, &quotations);
-        let masked = masked(kinds, heard.ask.as_ref());
+        let heard = asks::read(&line, &quotations, is_asked);
+        let masked = masked(&line, heard.ask.as_ref());
         let line = Line { kinds: &masked, ..line };
         asked_before = sentence(&line, source, said, &heard, asked_before, &mut scan);
         if scan.times.len() >= SCANNED_TIMES_MAX {
@@ -59,6 +61,15 @@ pub(super) fn read(reading: &Reading, source: &Source<'_>, said: Said<'_>) -> Sc
         time.confidence *= CROWD_DOUBT;
     }
     scan
+}
+
+/// The lead that a reading of one sentence is.
+pub(super) fn lead(reading: &Reading) -> Option<Lead> {
+    let row = lexemes::read(reading);
+    let range = sentences(&reading.text).into_iter().next()?;
+    let (kinds, ranges) = row.within(&range);
+    let (lead, at) = leads::find(&Line { kinds, ranges, reading })?;
+    (at == (0..row.kinds.len())).then_some(lead)
 }
 
 /// Adds what a sentence says; answers with what it is about if it asks and leaves the time to the next.
@@ -77,11 +88,12 @@ fn sentence(
         scan.often = scan.often.take().or(often);
         return None;
     }
-    let context = Context::of(line, ask.is_some());
+    let context = Context::of(line, ask.is_some_and(|ask| !ask.is_implied));
     let mut times = times(line, phrases, said, context);
     let about = subject(line, source, &times, ask);
     let carried = asked_before.filter(|_| ask.is_none());
     let asks = ask.is_some() || carried.is_some();
+    let is_implied = ask.is_some_and(|ask| ask.is_implied);
     let why = match &often {
         Some(words) => Some(Unarmed::TooOften(words.clone())),
         None => (ask.is_none() && heard.is_told).then_some(Unarmed::Quoted),
@@ -93,13 +105,13 @@ fn sentence(
     let is_open = asking.why.is_none();
     match scan.asks.last_mut().filter(|_| carried.is_some() && !times.is_empty()) {
         Some(last) => *last = asking,
-        None if ask.is_some() || heard.is_told => scan.asks.push(asking),
+        None if ask.is_some() && !is_implied || heard.is_told => scan.asks.push(asking),
         None => {}
     }
     if times.is_empty() {
-        return ask.filter(|_| is_open).map(|_| about);
+        return ask.filter(|ask| is_open && !ask.is_implied).map(|_| about);
     }
-    let context = Context { is_asked: asks && is_open, ..context };
+    let context = Context { is_asked: asks && is_open && !is_implied, ..context };
     let about = carried.filter(|_| about.is_empty()).unwrap_or(about);
     for time in &times {
         let Some(mut found) = told(line, source, time, context) else { continue };
@@ -159,15 +171,43 @@ impl Timed {
     }
 }
 
-/// Lexemes without those that tell the lead, which are no times themselves.
-fn masked(kinds: &[Lexeme], ask: Option<&Ask>) -> Vec<Lexeme> {
-    let mut kinds = kinds.to_vec();
-    if let Some(range) = ask.and_then(|ask| ask.lead_at.clone())
-        && let Some(kinds) = kinds.get_mut(range)
-    {
-        kinds.fill(Lexeme::Opaque);
+/// Lexemes without those that tell the lead or what was so before, which are no times themselves.
+fn masked(line: &Line<'_>, ask: Option<&Ask>) -> Vec<Lexeme> {
+    let mut kinds = line.kinds.to_vec();
+    let lead = ask.and_then(|ask| ask.lead_at.clone());
+    for range in lead.into_iter().chain(moved_from(line)) {
+        if let Some(kinds) = kinds.get_mut(range) {
+            kinds.fill(Lexeme::Opaque);
+        }
     }
     kinds
+}
+
+/// The time from which something is moved to another: "moved from 3pm to 4pm", 从三点改到四点.
+fn moved_from(line: &Line<'_>) -> Option<Range<usize>> {
+    const MOVED: [&str; 9] = [
+        "moved",
+        "rescheduled",
+        "changed",
+        "shifted",
+        "postponed",
+        "delayed",
+        "pushed",
+        "moves",
+        "move",
+    ];
+    const HAN: [char; 7] = ['改', '推', '延', '调', '挪', '移', '换'];
+    let word = |at: usize| line.slice(at).to_lowercase();
+    let n = line.kinds.len();
+    let from = (0..n).find(|at| {
+        word(*at) == "从"
+            || word(*at) == "from"
+                && (at.saturating_sub(3)..*at).any(|at| MOVED.contains(&word(at).as_str()))
+    })?;
+    let is_han = word(from) == "从";
+    let to = (from + 1..n)
+        .find(|at| if is_han { word(*at).starts_with(HAN) } else { word(*at) == "to" })?;
+    Some(from..to)
 }
 
 fn times(line: &Line<'_>, phrases: Vec<Phrase>, said: Said<'_>, context: Context) -> Vec<Timed> {
@@ -199,7 +239,9 @@ fn times(line: &Line<'_>, phrases: Vec<Phrase>, said: Said<'_>, context: Context
             let is_led = is_han || lead(Some(first)) || lead(first.checked_sub(1));
             let is_today =
                 matches!(&meaning.when, When::At(at) if at.civil.date() == said.now.date());
-            let (is_aside, flaw) = (false, no_zone(line, &slots, &pieces));
+            let no_zone = || no_zone(line, &slots, &pieces);
+            let flaw = days::unread(line, &slots, &pieces).or_else(no_zone);
+            let is_aside = false;
             Some(Timed { slots, meaning, pieces, is_today, is_led, is_aside, flaw })
         })
         .collect()

@@ -64,6 +64,17 @@ pub enum Unarmed {
         /// What stands for the zone.
         word: String,
     },
+    /// Words beside a time name its day, and are not understood.
+    #[error(
+        "`{word}` beside `{time}` names a day that is not understood: expected a date like 4 December or \
+         2026-12-04"
+    )]
+    Day {
+        /// The time.
+        time: String,
+        /// What names the day.
+        word: String,
+    },
     /// Somebody's words are told.
     #[error("the words that ask are quoted or told of somebody")]
     Quoted,

@@ -13,7 +13,7 @@ use crate::domain::memory::Memory;
 use crate::domain::reminder::{
     ActionError, Enact, Enacted, End, Entry, InvalidLead, Lead, Reminder, Rule, Source, Status,
 };
-use crate::domain::scanner::names_meeting;
+use crate::domain::scanner::{self, names_meeting};
 use crate::service::redaction::Redactor;
 use crate::service::remember::writable_namespace;
 use crate::service::{Service, ServiceError, Settings};
@@ -151,9 +151,10 @@ pub(super) fn checked_sinks(
     Ok(sinks)
 }
 
-/// The lead that a caller gives.
+/// The lead that a caller gives, as a time or in words.
 pub(super) fn given_lead(lead: Option<&str>) -> Result<Option<Lead>, ServiceError> {
-    let parsed = lead.map(str::parse).transpose();
+    let read = |lead: &str| lead.parse().or_else(|why| scanner::lead(lead).ok_or(why));
+    let parsed = lead.map(read).transpose();
     parsed.map_err(|why: InvalidLead| ServiceError::refused("lead", why))
 }
 

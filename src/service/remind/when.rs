@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ZonedDateTime};
 
 use crate::domain::reminder::{End, Given, Lead, Rule, RuleError, instant, told, zone_named};
-use crate::domain::scanner::{Found, Precision, Unarmed, When, read, whole};
+use crate::domain::scanner::{Found, Precision, Unarmed, When, read_asked, whole};
 use crate::domain::when;
 use crate::service::ServiceError;
 
@@ -87,7 +87,7 @@ impl Said {
         now: Timestamp,
     ) -> Result<Option<(Meant, Vec<String>)>, ServiceError> {
         let refused = |why: Unarmed| ServiceError::refused("at", why);
-        let scan = read(text, &self.now, self.all_day_at);
+        let scan = read_asked(text, &self.now, self.all_day_at);
         let is_to_come = |found: &Found| found.when.next_after(now).is_some();
         let is_meant = |found: &&Found| {
             found.confidence >= READ_MIN && (is_to_come(found) || found.flaw.is_some())
@@ -101,6 +101,15 @@ impl Said {
         };
         if let Some(flaw) = &surest.flaw {
             return Err(refused(flaw.clone()));
+        }
+        // "every six months on 1 June", "every Friday the 13th": of one thing, or of two?
+        let recurs = |found: &&Found| matches!(found.when, When::Every(_));
+        if let Some(rule) = scan.times.iter().find(recurs).filter(|_| !recurs(&surest)) {
+            let (rule, time) = (&rule.words, &surest.words);
+            let why = format!(
+                "`{rule}` recurs and `{time}` does not: expected one of them, in `at` or in `rule`"
+            );
+            return Err(ServiceError::refused("at", why));
         }
         let others = scan.times.iter().filter(is_meant).filter(|found| *found != surest);
         let others = others.map(|found| found.words.clone()).collect();

@@ -138,6 +138,44 @@ async fn what_else_a_text_names_is_told() {
 }
 
 #[tokio::test]
+async fn a_text_that_is_half_a_rule_sets_nothing() {
+    let w = World::new().await;
+    for (text, why) in [
+        ("every six months on 1 June at 9am dentist", "`every six months` recurs"),
+        ("every Friday the 13th at 9:00 be careful", "`every Friday` recurs"),
+        ("每月第二个和第四个周二上午10点开会", "`每月` recurs"),
+        ("every 2nd and 4th Tuesday at 10:00 review", "`every 2nd and 4th Tuesday` is not"),
+        ("pills every day at 8am and 8pm", "`and 8pm` is not understood"),
+        ("Easter Sunday at 10:00 brunch", "`easter` beside `Sunday at 10:00` names a day"),
+        ("call on 4/12/2026 at 15:00", "`4/12/2026` beside `at 15:00` names a day"),
+    ] {
+        let refused = w.service.set_reminder(&owner(), says(text)).await.unwrap_err().to_string();
+        assert!(refused.contains("`at`") && refused.contains(why), "{text}: {refused}");
+    }
+    assert_eq!(listed(&w.service, View::All).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_lead_is_given_in_words_and_read_in_what_is_set() {
+    let w = World::new().await;
+    for (lead, told_at) in [
+        ("the day before at 18:00", "Thu 3 Dec 2026 18:00 +01:00 Europe/Berlin"),
+        ("提前半小时", "Fri 4 Dec 2026 14:30 +01:00 Europe/Berlin"),
+        ("PT1H", "Fri 4 Dec 2026 14:00 +01:00 Europe/Berlin"),
+    ] {
+        let at = some("2026-12-04T15:00");
+        let view = w.set(SetReminder { at, lead: some(lead), ..says("tea") }).await;
+        assert_eq!(next(&view), [told_at], "{lead}");
+    }
+    let view = w.set(says("two hours before the flight on Friday at 14:00")).await;
+    assert_eq!(next(&view), ["Fri 4 Dec 2026 12:00 +01:00 Europe/Berlin"]);
+    assert_eq!(view.entry.text, "flight");
+    let asked = SetReminder { lead: some("soon"), ..says("tea tomorrow at 15:00") };
+    let refused = w.service.set_reminder(&owner(), asked).await.unwrap_err().to_string();
+    assert!(refused.contains("`lead`") && refused.contains("the day before at 18:00"), "{refused}");
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_named() {
     let w = World::new().await;
     let at = |at: &str| SetReminder { at: some(at), ..says("tea") };

@@ -5,6 +5,7 @@
 //! their sentence one that is neither armed nor proposed.
 
 mod counts;
+pub(super) mod days;
 
 use std::ops::Range;
 

@@ -18,6 +18,14 @@ pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
         [Said(Cue::At), Said(Cue::Around), number @ Lexeme::Number { .. }, ..] => {
             bare(line, at + 2, number, 3, &mut reads);
         }
+        // "tomorrow at 3 call Bob": behind a day it counts nothing, unless it does: "at 5 tables".
+        [Said(Cue::At), Lexeme::Number { number, is_counted: true }, Lexeme::Word, ..]
+            if (slots.has_day() || slots.recurs()) && begins_anew(line.slice(at + 2)) =>
+        {
+            if let Some(clock) = hour(*number) {
+                reads.push((vec![Piece::Clock(clock)], 2));
+            }
+        }
         // 在一起 is "together".
         [Said(Cue::At), number @ Lexeme::Number { .. }, ..] if line.slice(at).is_ascii() => {
             bare(line, at + 1, number, 2, &mut reads);
@@ -74,6 +82,11 @@ pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
         reads.push((pieces, n + 1));
     }
     reads
+}
+
+/// Whether a word behind a number is none of what it counts or names: neither a plural nor a name.
+fn begins_anew(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_lowercase()) && !word.ends_with('s')
 }
 
 /// Whether what follows 三点 tells that it is a time: 三点开始.

@@ -54,6 +54,7 @@ pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
         }
         [Said(Cue::Cycle(n, unit)), ..] => {
             reads.push((vec![Piece::Cycle(*n, *unit)], 1));
+            days_of_weeks(line, at, 1, (*n, *unit), &mut reads);
             // 每周末 is 每周 and 末, 每月底 is 每月 and 底.
             match (unit, line.slice(at + 1)) {
                 (Unit::Week, "末") => reads.push((vec![Piece::Days(Weekdays::WEEKEND)], 2)),
@@ -204,6 +205,19 @@ fn every(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
         && let Some((count, unit)) = cycle(length)
     {
         reads.push((vec![Piece::Cycle(count, unit)], n + n_lead));
+        days_of_weeks(line, at, n + n_lead, (count, unit), reads);
+    }
+}
+
+/// "every two weeks on Monday and Thursday", 每两周的周一和周四: the days behind a cycle of `n` lexemes.
+fn days_of_weeks(line: &Line<'_>, at: usize, n: usize, cycle: (u32, Unit), reads: &mut Vec<Read>) {
+    let is_small = line.kind(at + n) == Some(&Lexeme::Cue(Cue::On)) || line.slice(at + n) == "的";
+    let n_small = usize::from(is_small);
+    if let (count, Unit::Week) = cycle
+        && let Some((days, n_days, _)) = weekdays(line, at + n + n_small)
+    {
+        reads
+            .push((vec![Piece::Cycle(count, Unit::Week), Piece::Days(days)], n + n_small + n_days));
     }
 }
 

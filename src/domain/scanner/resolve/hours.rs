@@ -46,16 +46,25 @@ pub(super) fn hour(slots: &Slots) -> Hour {
     let Some(clock) = slots.clock else {
         return slots.part.map_or(Hour::None, |part| Hour::Part(usual(part)));
     };
+    of(clock, slots.part)
+}
+
+/// The likeliest time of a clock, in this part of the day if one is named.
+pub(in super::super) fn time_of(clock: Clock, part: Option<Part>) -> Option<Time> {
+    of(clock, part).time()
+}
+
+fn of(clock: Clock, part: Option<Part>) -> Hour {
     if !clock.is_vague {
         return exact(clock, clock.hour, clock.is_late);
     }
     let noon_hour = clock.hour % 12;
-    match slots.part {
+    match part {
         Some(Part::Dawn) => exact(clock, noon_hour, false),
         Some(Part::Morning) => exact(clock, clock.hour, false),
         Some(Part::Noon | Part::Afternoon) => {
             // 中午十一点 is before noon.
-            let is_before = slots.part == Some(Part::Noon) && (10..12).contains(&clock.hour);
+            let is_before = part == Some(Part::Noon) && (10..12).contains(&clock.hour);
             exact(clock, if is_before { clock.hour } else { noon_hour + 12 }, false)
         }
         // 今晚十二点, "tonight at one": the night goes on past midnight.

@@ -4,7 +4,7 @@ mod days;
 mod hours;
 mod recurring;
 
-pub(super) use hours::usual;
+pub(super) use hours::{time_of, usual};
 
 use jiff::civil::{DateTime, Time};
 use jiff::tz::{Offset, TimeZone};

@@ -2,7 +2,7 @@
 
 use jiff::civil::Time;
 
-use super::super::{Found, NotATime, Scan, Unarmed, read, whole};
+use super::super::{Found, NotATime, Scan, Unarmed, lead as lead_in, read, read_asked, whole};
 use super::moment;
 
 /// What is read in a text that is said on a Monday at 11:48.
@@ -121,4 +121,50 @@ fn a_reason_is_a_sentence_that_quotes_the_words() {
         let shown = reasons(text)[0].to_string();
         assert!(shown.contains(part), "{text}: {shown}");
     }
+}
+
+#[test]
+fn a_lead_stands_alone_in_words() {
+    for (text, lead) in [
+        ("1 hour before", "PT1H"),
+        ("half an hour before", "PT30M"),
+        ("the day before", "P1D"),
+        ("the day before at 18:00", "P1D@18:00"),
+        ("1 day before at 18:00", "P1D@18:00"),
+        ("two days before at 6pm", "P2D@18:00"),
+        ("the evening before", "P1D@19:00"),
+        ("the evening before at 6pm", "P1D@18:00"),
+        ("two weeks in advance", "P14D"),
+        ("提前半小时", "PT30M"),
+        ("提前一天晚上六点", "P1D@18:00"),
+        ("前一天晚上8点", "P1D@20:00"),
+    ] {
+        assert_eq!(lead_in(text).map(|lead| lead.to_string()).as_deref(), Some(lead), "{text}");
+    }
+    for text in
+        ["", "before", "at 18:00", "1 hour before or so", "call 1 hour before", "two months before"]
+    {
+        assert_eq!(lead_in(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_text_that_is_given_to_be_reminded_of_asks_as_a_whole() {
+    let now = moment("2026-11-30T11:48", "Europe/Berlin");
+    let read = |text: &str| read_asked(text, &now, Time::constant(9, 0, 0, 0));
+    let scan = read("two hours before the flight on Friday at 14:00");
+    assert_eq!(scan.times[0].lead.unwrap().to_string(), "PT2H");
+    assert_eq!(scan.times[0].subject, "flight");
+    for (text, unread) in
+        [("every 2nd and 4th Tuesday at 10:00 review", "every 2nd and 4th Tuesday")]
+    {
+        let flaw = read(text).times.into_iter().find_map(|time| time.flaw);
+        let Some(Unarmed::Incomplete { unread: found, .. }) = flaw else {
+            panic!("{text}: {flaw:?}")
+        };
+        assert_eq!(found, unread, "{text}");
+    }
+    let plain = read("send the daily report tomorrow at 3pm");
+    assert_eq!((plain.times.len(), plain.times[0].flaw.clone()), (1, None));
+    assert_eq!(plain.unarmed(now.timestamp()), []);
 }

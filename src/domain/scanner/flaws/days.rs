@@ -1,0 +1,137 @@
+//! Words beside a time that name its day and are not read: "Easter Sunday at 10", "4/12 15:00", 除夕晚上八点.
+//! Without them it would be taken for the next such hour.
+
+use std::ops::Range;
+
+use super::super::Unarmed;
+use super::super::grammar::Line;
+use super::super::phrases::span;
+use super::super::slots::Slots;
+use super::super::unarmed::quoted;
+
+/// Days that are known by a name and not by a date, the longer first.
+const FEASTS: [&str; 38] = [
+    "christmas eve",
+    "christmas day",
+    "christmas",
+    "xmas",
+    "boxing day",
+    "new year's eve",
+    "new years eve",
+    "new year's day",
+    "new year's",
+    "good friday",
+    "easter monday",
+    "easter",
+    "thanksgiving",
+    "halloween",
+    "labor day",
+    "labour day",
+    "memorial day",
+    "valentine's day",
+    "mother's day",
+    "father's day",
+    "diwali",
+    "hanukkah",
+    "passover",
+    "ramadan",
+    "eid",
+    "除夕",
+    "春节",
+    "元旦",
+    "元宵节",
+    "清明节",
+    "端午节",
+    "七夕",
+    "中秋节",
+    "重阳节",
+    "国庆节",
+    "劳动节",
+    "平安夜",
+    "圣诞节",
+];
+/// Small words between a time and the name of its day.
+const SMALL: [&str; 7] = ["on", "at", "the", "this", "next", "在", "的"];
+
+/// Why a time is not taken as it stands whose day is named by words that are not read.
+pub(in super::super) fn unread(
+    line: &Line<'_>,
+    slots: &Slots,
+    pieces: &[Range<usize>],
+) -> Option<Unarmed> {
+    let first = span(line, pieces.first()?);
+    let last = span(line, pieces.last()?);
+    let sentence = span(line, &(0..line.kinds.len()));
+    let text = &line.reading.text;
+    let before = text.get(sentence.start..first.start)?.to_lowercase();
+    let after = text.get(last.end..sentence.end)?.to_lowercase();
+    let is_exact = slots.date.is_some() || slots.is_moment() || slots.shift.is_some();
+    let is_open = !is_exact && !slots.recurs() && (!slots.has_day() || slots.weekday.is_some());
+    if !is_open {
+        return None;
+    }
+    let ahead = feast_at_end(&before).or_else(|| slashed_at_end(&before));
+    let behind = || {
+        let week = (slots.weekday.is_some() && slots.clock.is_none())
+            .then(|| word_at_start(&after, "week"))
+            .flatten();
+        let led = small(after.trim_start());
+        week.or_else(|| led.and_then(feast_at_start)).or_else(|| led.and_then(slashed_at_start))
+    };
+    let word = ahead.or_else(behind)?;
+    let time = quoted(text.get(first.start..last.end)?);
+    Some(Unarmed::Day { time, word: quoted(&word) })
+}
+
+fn feast_at_end(before: &str) -> Option<String> {
+    let before = before.trim_end();
+    let found = FEASTS.iter().find(|feast| {
+        before
+            .strip_suffix(**feast)
+            .is_some_and(|rest| !rest.ends_with(char::is_alphanumeric) || !feast.is_ascii())
+    })?;
+    Some((*found).to_owned())
+}
+
+fn feast_at_start(after: &str) -> Option<String> {
+    let found = FEASTS.iter().find(|feast| word_at_start(after, feast).is_some())?;
+    Some((*found).to_owned())
+}
+
+/// `4/12`, `4/12/2026`: which of the two is the month is not known.
+fn is_slashed(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('/').collect();
+    let is_number = |part: &&str| {
+        (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    matches!(parts.len(), 2 | 3) && parts.iter().all(is_number)
+}
+
+fn slashed_at_end(before: &str) -> Option<String> {
+    let word = before.trim_end().trim_end_matches([',', ':']).rsplit(char::is_whitespace).next()?;
+    is_slashed(word).then(|| word.to_owned())
+}
+
+fn slashed_at_start(after: &str) -> Option<String> {
+    let word = after.split(char::is_whitespace).next()?.trim_end_matches(['.', ',', ';']);
+    is_slashed(word).then(|| word.to_owned())
+}
+
+/// What follows small words, if there are any; Chinese and slashes need none.
+fn small(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while let Some(cut) = SMALL.iter().find_map(|word| {
+        let cut = rest.strip_prefix(word)?;
+        (!word.is_ascii() || cut.starts_with(char::is_whitespace)).then(|| cut.trim_start())
+    }) {
+        rest = cut;
+    }
+    (rest.len() < text.len()).then_some(rest)
+}
+
+/// The word, if the text begins with it.
+fn word_at_start(text: &str, word: &str) -> Option<String> {
+    let rest = text.trim_start().strip_prefix(word)?;
+    let is_whole = !word.is_ascii() || !rest.starts_with(char::is_alphanumeric);
+    is_whole.then(|| word.to_owned())
+}
