@@ -12,6 +12,7 @@
 
 mod asks;
 mod context;
+mod flaws;
 mod grammar;
 mod length;
 mod lexemes;
@@ -20,7 +21,9 @@ mod phrases;
 mod resolve;
 mod slots;
 mod source;
+mod speech;
 mod subject;
+mod unarmed;
 mod weigh;
 
 use std::ops::Range;
@@ -31,6 +34,8 @@ use jiff::{Timestamp, ZonedDateTime};
 
 use crate::domain::grounding::values;
 use crate::domain::reminder::{Lead, Rule, RuleError};
+
+pub use unarmed::{Scan, Unarmed};
 
 /// Least confidence of a time that is proposed as a reminder; chosen.
 pub const PROPOSE_MIN: f64 = 0.6;
@@ -60,6 +65,10 @@ pub struct Found {
     pub lead: Option<Lead>,
     /// What it is about: the sentence without the words for the time and the asking; may be empty.
     pub subject: String,
+    /// The words that tell the time, cut where they are long.
+    pub words: String,
+    /// Why it is not to be taken as it stands, whatever the confidence: it is neither armed nor proposed.
+    pub flaw: Option<Unarmed>,
 }
 
 /// When something is.
@@ -115,14 +124,15 @@ impl When {
 }
 
 impl Found {
-    /// Whether it is worth proposing: sure enough, and still to come.
+    /// Whether it is worth proposing: sure enough, without a flaw, and still to come.
     pub fn is_proposal(&self, now: Timestamp) -> bool {
-        self.confidence >= PROPOSE_MIN && self.when.next_after(now).is_some()
+        let is_sure = self.confidence >= PROPOSE_MIN && self.flaw.is_none();
+        is_sure && self.when.next_after(now).is_some()
     }
 
     /// Whether a reminder may arm by itself: the text asks for it and leaves nothing open.
     pub fn arms(&self, now: Timestamp) -> bool {
-        self.is_asked && self.confidence >= ARM_MIN && self.when.next_after(now).is_some()
+        self.is_asked && self.confidence >= ARM_MIN && self.is_proposal(now)
     }
 }
 
@@ -130,10 +140,15 @@ impl Found {
 /// those of `now` and its zone, and a day without a time is at `all_day_at`. At most
 /// [`SCANNED_TIMES_MAX`](crate::domain::limits::SCANNED_TIMES_MAX).
 pub fn scan(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Vec<Found> {
+    read(text, now, all_day_at).times
+}
+
+/// The same with what asks for them: [`Scan::unarmed`] says why a text that asks arms nothing.
+pub fn read(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Scan {
     let text = source::readable(text);
     let reading = values::read(&text);
-    let Some(source) = source::Source::new(&text, &reading.text) else { return Vec::new() };
-    phrases::found(&reading, &source, resolve::Said { now, all_day_at })
+    let Some(source) = source::Source::new(&text, &reading.text) else { return Scan::default() };
+    phrases::read(&reading, &source, resolve::Said { now, all_day_at })
 }
 
 /// Whether a text names an occasion on which people meet.
@@ -149,11 +164,9 @@ pub enum NotATime {
         "expected a time like \"tomorrow 3pm\", \"in two hours\", \"every Monday at 10\", 每周五下午三点 or 2026-12-04T15:00, got `{0}`"
     )]
     Unread(String),
-    /// It comes too often.
-    #[error(
-        "`{0}` comes more often than daily: expected a time, or a rule of days, weeks, months or years"
-    )]
-    TooOften(String),
+    /// What is read is not to be taken as it stands.
+    #[error(transparent)]
+    Flawed(#[from] Unarmed),
     /// A time is read in it, and more that is not.
     #[error("read `{time}` in `{text}`, but not the rest: expected a time alone")]
     More {
@@ -172,18 +185,17 @@ pub enum NotATime {
 /// # Errors
 /// [`NotATime`].
 pub fn whole(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Result<Found, NotATime> {
-    let shown = || text.trim().chars().take(64).collect::<String>();
-    let mut found = scan(text, now, all_day_at);
-    let Some(first) = found.pop() else {
-        let is_often = phrases::is_often(&values::read(text));
-        return Err(if is_often { NotATime::TooOften(shown()) } else { NotATime::Unread(shown()) });
-    };
-    if !found.is_empty() {
+    let shown = || unarmed::quoted(text);
+    let mut scan = read(text, now, all_day_at);
+    if let Some(flaw) = scan.flaw() {
+        return Err(flaw.into());
+    }
+    let Some(first) = scan.times.pop() else { return Err(NotATime::Unread(shown())) };
+    if !scan.times.is_empty() {
         return Err(NotATime::Several(shown()));
     }
     if first.pieces.len() > 1 || first.subject.chars().any(char::is_alphanumeric) {
-        let time = text.get(first.range.clone()).unwrap_or("").to_owned();
-        return Err(NotATime::More { time, text: shown() });
+        return Err(NotATime::More { time: first.words, text: shown() });
     }
     Ok(first)
 }

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use super::asks::{self, Ask};
+use super::asks::{self, Ask, Heard};
 use super::context::Context;
+use super::flaws;
 use super::grammar::{self, Line, Phrase};
 use super::length::Unit;
 use super::lexemes::{self, Lexeme};
@@ -12,9 +13,11 @@ use super::lexicon::Cue;
 use super::resolve::{self, Meaning, Said};
 use super::slots::Slots;
 use super::source::Source;
+use super::speech;
 use super::subject::subject;
+use super::unarmed::{Asking, quoted};
 use super::weigh::confidence;
-use super::{Found, When};
+use super::{Found, Scan, Unarmed, When};
 use crate::domain::grounding::values::Reading;
 use crate::domain::limits::SCANNED_TIMES_MAX;
 use crate::domain::text::sentences::sentences;
@@ -25,59 +28,94 @@ const GAP_MAX: usize = 12;
 const GAP_DOUBT: f64 = 0.85;
 /// Factor on the confidence of a time that is denied.
 const DENIED_DOUBT: f64 = 0.4;
+/// Factor on the confidence of a time that nobody wants to be reminded of.
+const UNWANTED_DOUBT: f64 = 0.2;
 /// A text with more times than this is a plan, a table or a log; chosen.
 const CROWD_MIN: usize = 5;
 /// Factor on the confidence of each of its times.
 const CROWD_DOUBT: f64 = 0.8;
 
-/// The times of a text.
-pub(super) fn found(reading: &Reading, source: &Source<'_>, said: Said<'_>) -> Vec<Found> {
+/// The times of a text and what asks for them.
+pub(super) fn read(reading: &Reading, source: &Source<'_>, said: Said<'_>) -> Scan {
     let row = lexemes::read(reading);
-    let mut all: Vec<Found> = Vec::new();
+    let quotations = speech::quotations(&reading.text);
+    let mut scan = Scan::default();
     // An ask without a time is about the times of the next sentence: "Remind me to call. Tomorrow at 3pm."
     let mut asked_before: Option<String> = None;
     for range in sentences(&reading.text) {
         let (kinds, ranges) = row.within(&range);
         let line = Line { kinds, ranges, reading };
-        let ask = asks::read(&line);
-        let masked = masked(kinds, ask.as_ref());
+        let heard = asks::read(&line, &quotations);
+        let masked = masked(kinds, heard.ask.as_ref());
         let line = Line { kinds: &masked, ..line };
-        let phrases = grammar::phrases(&line);
-        if phrases.is_empty() && ask.is_none() {
-            asked_before = None;
-            continue;
-        }
-        let context = Context::of(&line, ask.is_some());
-        let times = times(&line, phrases, said, context);
-        let about = subject(&line, source, &times, ask.as_ref());
-        if times.is_empty() {
-            asked_before = ask.map(|_| about);
-            continue;
-        }
-        let carried = asked_before.take().filter(|_| ask.is_none());
-        let context = Context { is_asked: ask.is_some() || carried.is_some(), ..context };
-        let about = carried.filter(|_| about.is_empty()).unwrap_or(about);
-        let lead = ask.and_then(|ask| ask.lead);
-        all.extend(times.iter().filter_map(|time| {
-            let found = told(&line, source, time, context)?;
-            Some(Found { lead, subject: about.clone(), ..found })
-        }));
-        if all.len() >= SCANNED_TIMES_MAX {
-            all.truncate(SCANNED_TIMES_MAX);
+        asked_before = sentence(&line, source, said, &heard, asked_before, &mut scan);
+        if scan.times.len() >= SCANNED_TIMES_MAX {
+            scan.times.truncate(SCANNED_TIMES_MAX);
             break;
         }
     }
-    let is_crowd = all.len() > CROWD_MIN;
-    for time in all.iter_mut().filter(|time| is_crowd && !time.is_asked) {
+    let is_crowd = scan.times.len() > CROWD_MIN;
+    for time in scan.times.iter_mut().filter(|time| is_crowd && !time.is_asked) {
         time.confidence *= CROWD_DOUBT;
     }
-    all
+    scan
+}
+
+/// Adds what a sentence says; answers with what it is about if it asks and leaves the time to the next.
+fn sentence(
+    line: &Line<'_>,
+    source: &Source<'_>,
+    said: Said<'_>,
+    heard: &Heard,
+    asked_before: Option<String>,
+    scan: &mut Scan,
+) -> Option<String> {
+    let ask = heard.ask.as_ref();
+    let phrases = grammar::phrases(line);
+    if phrases.is_empty() && ask.is_none() && !heard.is_told {
+        return None;
+    }
+    let often = flaws::often(line, &phrases).map(|words| quoted(source.slice(&span(line, &words))));
+    let context = Context::of(line, ask.is_some());
+    let mut times = times(line, phrases, said, context);
+    let about = subject(line, source, &times, ask);
+    let from = scan.times.len();
+    let why = match &often {
+        Some(words) => Some(Unarmed::TooOften(words.clone())),
+        None => (ask.is_none() && heard.is_told).then_some(Unarmed::Quoted),
+    };
+    scan.often = scan.often.take().or(often);
+    let carried = asked_before.filter(|_| ask.is_none());
+    let asking = Asking { times: from..from + times.len(), why };
+    match scan.asks.last_mut().filter(|_| carried.is_some() && !times.is_empty()) {
+        Some(last) => last.times = asking.times.clone(),
+        None if ask.is_some() || heard.is_told => scan.asks.push(asking.clone()),
+        None => {}
+    }
+    if times.is_empty() {
+        return ask.filter(|_| asking.why.is_none()).map(|_| about);
+    }
+    let is_asked = (ask.is_some() || carried.is_some()) && asking.why.is_none();
+    let context = Context { is_asked, ..context };
+    let about = carried.filter(|_| about.is_empty()).unwrap_or(about);
+    flaws::mark(line, source, &mut times, asking.why.as_ref(), is_asked);
+    for time in &times {
+        let Some(mut found) = told(line, source, time, context) else { continue };
+        if time.pieces.first().is_some_and(|piece| heard.denies(piece.start)) {
+            found =
+                Found { is_asked: false, confidence: found.confidence * UNWANTED_DOUBT, ..found };
+        }
+        let lead = ask.and_then(|ask| ask.lead);
+        scan.times.push(Found { lead, subject: about.clone(), ..found });
+    }
+    None
 }
 
 /// A time of a sentence, without what the sentence is about.
 fn told(line: &Line<'_>, source: &Source<'_>, time: &Timed, context: Context) -> Option<Found> {
     let pieces: Vec<Range<usize>> =
         time.pieces.iter().map(|piece| source.range(&span(line, piece))).collect();
+    let context = Context { is_asked: context.is_asked && !time.is_aside, ..context };
     Some(Found {
         range: pieces.first()?.start..pieces.last()?.end,
         pieces,
@@ -89,16 +127,8 @@ fn told(line: &Line<'_>, source: &Source<'_>, time: &Timed, context: Context) ->
         is_meeting: context.is_meeting,
         lead: None,
         subject: String::new(),
-    })
-}
-
-/// Whether a text says that something comes more often than daily.
-pub(super) fn is_often(reading: &Reading) -> bool {
-    let row = lexemes::read(reading);
-    let line = Line { kinds: &row.kinds, ranges: &row.ranges, reading };
-    grammar::phrases(&line).iter().any(|phrase| {
-        let unit = phrase.slots.cycle.map(|(_, unit)| unit);
-        matches!(unit, Some(Unit::Second | Unit::Minute | Unit::Hour))
+        words: time.words(line, source),
+        flaw: time.flaw.clone(),
     })
 }
 
@@ -112,6 +142,19 @@ pub(super) struct Timed {
     pub(super) is_today: bool,
     /// Whether "at" or the like leads it.
     pub(super) is_led: bool,
+    /// Whether it only stands beside the rule that is asked for.
+    pub(super) is_aside: bool,
+    /// Why it is not to be taken as it stands.
+    pub(super) flaw: Option<Unarmed>,
+}
+
+impl Timed {
+    /// The words that tell it.
+    pub(super) fn words(&self, line: &Line<'_>, source: &Source<'_>) -> String {
+        let words: Vec<&str> =
+            self.pieces.iter().map(|piece| source.slice(&span(line, piece))).collect();
+        quoted(&words.join(" \u{2026} "))
+    }
 }
 
 /// Lexemes without those that tell the lead, which are no times themselves.
@@ -154,7 +197,8 @@ fn times(line: &Line<'_>, phrases: Vec<Phrase>, said: Said<'_>, context: Context
             let is_led = is_han || lead(Some(first)) || lead(first.checked_sub(1));
             let is_today =
                 matches!(&meaning.when, When::At(at) if at.civil.date() == said.now.date());
-            Some(Timed { slots, meaning, pieces, is_today, is_led })
+            let (is_aside, flaw) = (false, None);
+            Some(Timed { slots, meaning, pieces, is_today, is_led, is_aside, flaw })
         })
         .collect()
 }

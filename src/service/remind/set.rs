@@ -214,8 +214,7 @@ impl Draft {
                 }
                 _ => said.in_text(&text, now),
             };
-            let read = read.ok_or_else(no_time)?;
-            let read = read.map_err(|why| ServiceError::refused("at", why))?;
+            let read = read?.ok_or_else(no_time)?;
             notes.push(format!("read in the text: {}", read.rule.describe()));
             read
         };

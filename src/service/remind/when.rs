@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ZonedDateTime};
 
 use crate::domain::reminder::{End, Given, Lead, Rule, RuleError, instant, told, zone_named};
-use crate::domain::scanner::{Found, Precision, When, scan, whole};
+use crate::domain::scanner::{Found, Precision, Unarmed, When, read, whole};
 use crate::domain::when;
 use crate::service::ServiceError;
 
@@ -78,13 +78,31 @@ impl Said {
     }
 
     /// The surest time to come that a text names, if it names one.
-    pub(super) fn in_text(&self, text: &str, now: Timestamp) -> Option<Result<Meant, RuleError>> {
-        let is_meant =
-            |found: &Found| found.confidence >= READ_MIN && found.when.next_after(now).is_some();
-        let found = scan(text, &self.now, self.all_day_at).into_iter().filter(is_meant);
+    ///
+    /// # Errors
+    /// `Refused`: the time is over, or words about it are not understood.
+    pub(super) fn in_text(
+        &self,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<Option<Meant>, ServiceError> {
+        let refused = |why: Unarmed| ServiceError::refused("at", why);
+        let scan = read(text, &self.now, self.all_day_at);
+        let is_to_come = |found: &Found| found.when.next_after(now).is_some();
+        let is_meant = |found: &&Found| {
+            found.confidence >= READ_MIN && (is_to_come(found) || found.flaw.is_some())
+        };
         // Of equally sure ones the first, which is the last in this order.
-        let surest = found.rev().max_by(|a, b| a.confidence.total_cmp(&b.confidence));
-        surest.map(meant)
+        let times = scan.times.iter().rev().filter(is_meant);
+        let Some(surest) = times.max_by(|a, b| a.confidence.total_cmp(&b.confidence)) else {
+            let past = scan.times.iter().find(|found| found.confidence >= READ_MIN);
+            let past = past.map(|found| Unarmed::Past(found.words.clone()));
+            return scan.flaw().or(past).map_or(Ok(None), |why| Err(refused(why)));
+        };
+        if let Some(flaw) = &surest.flaw {
+            return Err(refused(flaw.clone()));
+        }
+        meant(surest.clone()).map(Some).map_err(|why| ServiceError::refused("at", why))
     }
 
     /// A moment, as [`crate::domain::when`] or the scanner reads it.

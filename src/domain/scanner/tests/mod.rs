@@ -1,6 +1,7 @@
 //! The tables of phrases, and what holds for every text.
 
 mod meanings;
+mod reasons;
 mod table;
 
 use jiff::civil::Time;
