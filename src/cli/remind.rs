@@ -170,6 +170,11 @@ pub(super) fn read(reminder: &Value) {
     upcoming(reminder);
 }
 
+/// Why nothing is armed for a text that asks to be reminded.
+pub(super) fn unarmed(why: &Value) {
+    say(&format!("  asks to be reminded, nothing is armed: {}", text(why)));
+}
+
 fn upcoming(reminder: &Value) {
     for next in items(reminder, "next") {
         say(&format!("  told {}", telling(next)));

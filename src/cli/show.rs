@@ -92,6 +92,9 @@ pub(super) fn stored(answer: &Value, json: bool) {
         for reminder in items(memory, "reminders") {
             remind::read(reminder);
         }
+        for why in items(memory, "unarmed") {
+            remind::unarmed(why);
+        }
     }
     remarks(answer);
 }
@@ -216,6 +219,12 @@ pub(super) fn updated(answer: &Value, json: bool) {
     });
     for rule in items(answer, "redacted") {
         say(&format!("redacted: {}", text(rule)));
+    }
+    for reminder in items(answer, "reminders_read") {
+        remind::read(reminder);
+    }
+    for why in items(answer, "unarmed") {
+        remind::unarmed(why);
     }
     remarks(answer);
 }

@@ -14,14 +14,20 @@ use crate::domain::limits::REMINDERS_READ_MAX;
 use crate::domain::memory::{Kind, Memory};
 use crate::domain::namespace::Namespace;
 use crate::domain::reminder::{Entry, Lead, Reminder, Source, Standing, Status};
-use crate::domain::scanner::{Found, Precision, scan};
+use crate::domain::scanner::{Found, Precision, Unarmed, read};
 
 impl Service {
-    /// Gives a new memory the reminders that are read in its text.
-    pub(super) fn foresee(&self, new: &mut NewMemory, actor: &Actor, now: Timestamp) {
+    /// Gives a new memory the reminders that are read in its text; tells why it arms none where it asks
+    /// for one.
+    pub(super) fn foresee(
+        &self,
+        new: &mut NewMemory,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Vec<Unarmed> {
         // What was said earlier speaks of its own tomorrow.
         let said_at = new.occurred_at.map_or(now, |at| at.min(now));
-        self.foresee_from(new, actor, said_at, now);
+        self.foresee_from(new, actor, said_at, now)
     }
 
     /// The same for one that was said at `said_at`.
@@ -31,39 +37,40 @@ impl Service {
         actor: &Actor,
         said_at: Timestamp,
         now: Timestamp,
-    ) {
-        let found = self.found(new.kind, &new.content, said_at, now);
+    ) -> Vec<Unarmed> {
+        let (found, unarmed) = self.found(new.kind, &new.content, said_at, now);
         let about = About {
             memory: new.id,
             namespace: new.namespace.clone(),
             content: new.content.to_string(),
         };
         new.reminders = self.entries_read(found, &about, actor, now);
+        unarmed
     }
 
-    /// The reminders that are read in the new text of a memory; `None`: it says the same of times as the
-    /// old one, so that what was made of them stays.
+    /// The reminders that are read in the new text of a memory (`None`: it says the same of times as the
+    /// old one, so that what was made of them stays), and why it arms none where it asks for one.
     pub(super) fn foresee_again(
         &self,
         memory: &Memory,
         content: &str,
         actor: &Actor,
         now: Timestamp,
-    ) -> Option<Vec<Entry>> {
-        let before = self.found(memory.kind, &memory.content, now, now);
-        let found = self.found(memory.kind, content, now, now);
+    ) -> (Option<Vec<Entry>>, Vec<Unarmed>) {
+        let (before, _) = self.found(memory.kind, &memory.content, now, now);
+        let (found, unarmed) = self.found(memory.kind, content, now, now);
         let means = |found: &[Found]| -> Vec<_> {
             found.iter().map(|one| (one.when.clone(), one.lead, one.arms(now))).collect()
         };
         if means(&before) == means(&found) {
-            return None;
+            return (None, unarmed);
         }
         let about = About {
             memory: memory.id,
             namespace: memory.namespace.clone(),
             content: content.to_owned(),
         };
-        Some(self.entries_read(found, &about, actor, now))
+        (Some(self.entries_read(found, &about, actor, now)), unarmed)
     }
 
     /// Says when the engine has something to do for a new reminder.
@@ -125,22 +132,31 @@ impl Service {
         Ok(met)
     }
 
-    /// The times in a text that are worth a reminder: those that are asked for first, then the surer.
-    fn found(&self, kind: Kind, text: &str, said_at: Timestamp, now: Timestamp) -> Vec<Found> {
+    /// The times in a text that are worth a reminder: those that are asked for first, then the surer. And
+    /// why nothing is armed where it asks for it.
+    fn found(
+        &self,
+        kind: Kind,
+        text: &str,
+        said_at: Timestamp,
+        now: Timestamp,
+    ) -> (Vec<Found>, Vec<Unarmed>) {
         // What is made of memories only repeats what they say.
         if matches!(kind, Kind::Summary | Kind::Profile) {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
         let settings = self.settings();
         let said = said_at.to_zoned_datetime(usual_zone(&settings).clone());
-        let mut found = scan(text, &said, settings.reminders.all_day_at);
+        let scan = read(text, &said, settings.reminders.all_day_at);
+        let unarmed = scan.unarmed(now);
+        let mut found = scan.times;
         found.retain(|one| one.arms(now) || one.is_proposal(now));
         found.sort_by(|left, right| {
             let sure = right.confidence.total_cmp(&left.confidence);
             right.arms(now).cmp(&left.arms(now)).then(sure)
         });
         found.truncate(REMINDERS_READ_MAX);
-        found
+        (found, unarmed)
     }
 
     fn entries_read(

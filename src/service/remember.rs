@@ -22,6 +22,7 @@ use crate::domain::limits::{
 use crate::domain::memory::{Kind, Memory, Metadata, Origin};
 use crate::domain::namespace::Namespace;
 use crate::domain::redaction::redact;
+use crate::domain::scanner::Unarmed;
 use crate::ports::{Measured, Snapshot};
 
 /// A memory as a caller gives it.
@@ -80,6 +81,8 @@ pub struct Kept {
     pub supersedes_instead: Option<MemoryId>,
     /// The reminders that are read in it.
     pub reminders: Vec<ReminderView>,
+    /// Why nothing is armed where the text asks for it.
+    pub unarmed: Vec<Unarmed>,
 }
 
 /// What a draft asks for that an equal memory may have otherwise.
@@ -146,9 +149,8 @@ impl Service {
             memories.push(memory);
             redacted.push(found);
         }
-        for memory in &mut memories {
-            self.foresee(memory, &caller.actor, now);
-        }
+        let unarmed: Vec<Vec<Unarmed>> =
+            memories.iter_mut().map(|memory| self.foresee(memory, &caller.actor, now)).collect();
         let foreseen: Vec<bool> =
             memories.iter().map(|memory| !memory.reminders.is_empty()).collect();
         let ready_by = Instant::now() + self.settings().store_wait;
@@ -167,9 +169,10 @@ impl Service {
             .zip(compared)
             .zip(namespaces.into_iter().zip(redacted))
             .zip(asked.iter().zip(ignored))
-            .zip(reminders)
-            .map(|((((one, compared), (namespace, redacted)), (asked, ignored)), reminders)| Kept {
-                reminders,
+            .zip(reminders.into_iter().zip(unarmed))
+            .map(|((((one, compared), (namespace, redacted)), (asked, ignored)), read)| Kept {
+                reminders: read.0,
+                unarmed: read.1,
                 id: one.id,
                 namespace,
                 status: one.status,
@@ -251,6 +254,7 @@ impl Service {
                 ignored: Vec::new(),
                 supersedes_instead: None,
                 reminders: Vec::new(),
+                unarmed: Vec::new(),
             })
             .collect();
         Ok((!memories.is_empty()).then_some(RememberAnswer { memories }))

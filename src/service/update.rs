@@ -9,6 +9,7 @@ use super::{Service, ServiceError};
 use crate::domain::change::{Change, ChangeSet, Patch, RequestKey, Revise, Revised};
 use crate::domain::identity::Caller;
 use crate::domain::memory::{Memory, Status};
+use crate::domain::scanner::Unarmed;
 use crate::ports::Measured;
 
 /// What to change.
@@ -33,6 +34,8 @@ pub struct UpdateAnswer {
     pub redacted: Vec<&'static str>,
     /// The reminders that are read in it, if its text changed.
     pub reminders: Vec<ReminderView>,
+    /// Why nothing is armed where its new text asks for it.
+    pub unarmed: Vec<Unarmed>,
 }
 
 impl Service {
@@ -64,10 +67,10 @@ impl Service {
         let is_pending = patch.content.is_some() && embedded.is_none();
         let says_other = patch.content.is_some();
         let actor = &caller.actor;
-        let reminders = patch
-            .content
-            .as_deref()
-            .and_then(|content| self.foresee_again(&memory, content, actor, now));
+        let (reminders, unarmed) = match patch.content.as_deref() {
+            Some(content) => self.foresee_again(&memory, content, actor, now),
+            None => (None, Vec::new()),
+        };
         let revise = Revise {
             id: memory.id,
             patch,
@@ -87,7 +90,7 @@ impl Service {
                 let reminders =
                     if says_other { self.foreseen(memory.id).await? } else { Vec::new() };
                 let redacted = redactor.found();
-                Ok(UpdateAnswer { memory: *memory, changed, redacted, reminders })
+                Ok(UpdateAnswer { memory: *memory, changed, redacted, reminders, unarmed })
             }
             Revised::Missing => Err(ServiceError::NotFound { reference: request.reference }),
         }
@@ -109,8 +112,13 @@ impl Service {
         let snapshot = self.store.snapshot().await?;
         let memory = self.find_writable(caller, &snapshot, "id", reference).await?;
         if memory.status == Status::Active && memory.valid_to.is_none() {
-            let (changed, redacted, reminders) = (Vec::new(), Vec::new(), Vec::new());
-            return Ok(UpdateAnswer { memory, changed, redacted, reminders });
+            return Ok(UpdateAnswer {
+                memory,
+                changed: Vec::new(),
+                redacted: Vec::new(),
+                reminders: Vec::new(),
+                unarmed: Vec::new(),
+            });
         }
         let patch = Patch {
             status: Some(Status::Active),
@@ -147,7 +155,7 @@ impl Service {
         let changed = changed.into_iter().filter_map(|(name, differs)| differs.then_some(name));
         self.meter.record(Measured::Update);
         let (changed, redacted, reminders) = (changed.collect(), Vec::new(), Vec::new());
-        Ok(UpdateAnswer { memory: current, changed, redacted, reminders })
+        Ok(UpdateAnswer { memory: current, changed, redacted, reminders, unarmed: Vec::new() })
     }
 }
 

@@ -13,7 +13,7 @@ use super::batch::{Batch, By, NewText, StoredMemory};
 use super::errors::{Result, damaged};
 use super::indexes::equal_memories;
 use super::records::{IdText, MemoryRecord, UsageRecord, id_texts};
-use super::reminders::follow_text;
+use super::reminders::{follow_text, hear_again};
 use super::requests::{Keyed, RequestItem, RequestRecord, field_names, stored_names};
 use super::staging::Staging;
 use super::tables::status_code;
@@ -80,6 +80,8 @@ pub(super) fn remember_one(
     if answer.id == new.id {
         let before: Vec<MemoryId> = new.supersedes.into_iter().collect();
         follow_text(batch, &before, &new.reminders, by.at)?;
+    } else {
+        hear_again(batch, answer.id, &new.reminders, by.at)?;
     }
     contradict(batch, answer.id, &new.contradicts, by)?;
     if let Some(old) = new.supersedes.filter(|old| *old != answer.id) {

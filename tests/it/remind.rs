@@ -246,6 +246,26 @@ async fn people_set_see_change_and_end_reminders_on_the_command_line() {
 }
 
 #[tokio::test]
+async fn a_text_asks_again_when_it_is_stored_again_and_hears_why_it_asks_in_vain() {
+    let receiver = receiver();
+    let home = Home::with_config(&config(&receiver));
+    let daemon = home.serve().await;
+    let agent = home.agent("a").await;
+    let content = "Remind me in 1 second to water the plants";
+    for _ in 0..2 {
+        agent.must("memory_store", json!({ "content": content })).await;
+        arrives(&receiver, "water the plants").await;
+    }
+    let content = "Remind me every 5 minutes to look at the mail";
+    let said = agent.must("memory_store", json!({ "content": content })).await;
+    let why = said["memories"][0]["unarmed"][0].as_str().unwrap();
+    assert!(why.contains("once a day at most"), "{said}");
+    let out = prints(&home, &["remember", "Remind me to call Bob on 3 November 2023 at 3pm"]);
+    assert!(out.contains("nothing is armed") && out.contains("is over"), "{out}");
+    assert!(daemon.stop().await.success());
+}
+
+#[tokio::test]
 async fn what_is_said_wrong_about_a_reminder_is_refused_with_what_was_expected() {
     let home = Home::with_config(&config(&receiver()));
     let _daemon = home.serve().await;

@@ -41,11 +41,11 @@ pub use lifecycle::{
     ActionError, Effect, Kind, OnMissed, Open, Policy, Priority, Reminder, Repeat, Skipped, Snooze,
     Standing, Status, Telling,
 };
-pub use outgoing::{Outgoing, Terms, Waiting, next_message};
+pub use outgoing::{Outgoing, Terms, Waiting, left_behind, next_message};
 pub use pacing::{Backoff, Breaker, Gate, NagBudget, Pace, SinkState, retry_after};
 pub use plan::{Audience, note_skipped, rows};
 pub use quiet::{InvalidQuietHours, QuietHours, told_from};
-pub use reread::{Reread, reread};
+pub use reread::{Reread, reread, said_again};
 pub use rule::{
     End, Given, LeapDay, Nth, Occurrence, Pattern, Rule, RuleError, RuleParts, Short, instant,
     told, zone_named,

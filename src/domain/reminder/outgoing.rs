@@ -1,5 +1,7 @@
 //! Which rows of a sink go next, as one message.
 
+use std::collections::BTreeSet;
+
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -115,6 +117,25 @@ pub fn next_message(waiting: &[Waiting<'_>], terms: &Terms<'_>, now: Timestamp) 
     }
     message.truncate(DIGEST_PARTS_MAX);
     Outgoing::Message(message)
+}
+
+/// The rows of `held`, which wait for somebody, that were part of a message which others of `going` go
+/// on with, made messages of their own: the key of the old one stands for what goes under it now.
+pub fn left_behind<'a>(
+    held: impl Iterator<Item = &'a Row>,
+    going: impl Iterator<Item = &'a Row>,
+) -> Vec<Row> {
+    let going: BTreeSet<DeliveryKey> = going.filter_map(|row| row.message).collect();
+    let is_left = |row: &&Row| row.message.is_some_and(|key| going.contains(&key));
+    held.filter(is_left)
+        .map(|row| {
+            let mut row = row.clone();
+            row.message = Some(row.delivery.key.again());
+            // The old one may have arrived with all its parts.
+            row.delivery.may_repeat = true;
+            row
+        })
+        .collect()
 }
 
 /// When a row may be told.

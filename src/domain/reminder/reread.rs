@@ -1,5 +1,6 @@
 //! What becomes of the reminders that were read in a text when the text is another: a memory that is
-//! edited or superseded keeps one reminder, however often its wording changes.
+//! edited or superseded keeps one reminder, however often its wording changes. And what becomes of them
+//! when the same text is said once more.
 
 use jiff::Timestamp;
 
@@ -70,6 +71,38 @@ pub fn reread(there: Vec<Entry>, read: Vec<Entry>, at: Timestamp) -> Reread {
         out.changed.push(touched(surplus, at));
     }
     out
+}
+
+/// Those of `read`, what a text says that is stored once more at `at`, that are new beside `there`, the
+/// reminders about the memory that it is: what is still to be told stands for what is read now, as a
+/// call that is sent twice says the same. What was told or is over does not, since "in two hours" is
+/// another time each time; nor is what somebody said no to proposed again.
+pub fn said_again(there: Vec<Entry>, read: Vec<Entry>, at: Timestamp) -> Vec<Entry> {
+    let mut there: Vec<Entry> = there.into_iter().filter(|entry| entry.source.is_read()).collect();
+    there.sort_by_key(|entry| entry.id);
+    let is_no =
+        |entry: &Entry| matches!(entry.reminder.status, Status::Declined | Status::Cancelled);
+    let is_refused = there.iter().any(is_no);
+    there.retain(|entry| is_to_come(entry, at));
+    let is_there = |read: &Entry, entry: &Entry| entry.reminder.rule == read.reminder.rule;
+    let (known, mut read): (Vec<Entry>, Vec<Entry>) = read
+        .into_iter()
+        .filter(|read| !is_refused || read.reminder.status == Status::Active)
+        .partition(|read| there.iter().any(|entry| is_there(read, entry)));
+    there.retain(|entry| !known.iter().any(|read| is_there(read, entry)));
+    read.drain(..there.len().min(read.len()));
+    read
+}
+
+/// Whether something of it is still to be told or to be decided.
+fn is_to_come(entry: &Entry, at: Timestamp) -> bool {
+    let reminder = &entry.reminder;
+    let has_next = || reminder.rule.next_after(at).is_some();
+    match reminder.standing() {
+        Standing::Upcoming | Standing::Snoozed => true,
+        Standing::Due | Standing::Proposed | Standing::Paused => has_next(),
+        Standing::Past => false,
+    }
 }
 
 fn is_over(entry: &Entry) -> bool {
@@ -203,5 +236,40 @@ mod tests {
             assert_eq!((taken.id.as_u128(), taken.memory), (1, Some(MemoryId::from_u128(2))));
             assert_eq!(taken.reminder.status, Status::Active);
         }
+    }
+
+    #[test]
+    fn what_is_said_again_is_new_once_the_first_was_told() {
+        let mut there = entry(1, 1, "2026-03-04T15:00", Status::Active);
+        let later = vec![entry(9, 1, "2026-03-05T15:00", Status::Active)];
+        assert_eq!(said_again(vec![there.clone()], later.clone(), now()), []);
+        let told_at = "2026-03-04T14:00:00Z".parse().unwrap();
+        let policy = crate::domain::reminder::ReminderSettings::default().policy;
+        assert_eq!(there.reminder.tick(told_at, &policy).len(), 1);
+        assert_eq!(there.reminder.standing(), Standing::Due);
+        assert_eq!(said_again(vec![there.clone()], later.clone(), told_at), later);
+        there.reminder.acknowledge().unwrap();
+        assert_eq!(said_again(vec![there], later.clone(), told_at), later);
+    }
+
+    #[test]
+    fn each_that_is_to_come_stands_for_one_that_is_said_again() {
+        let friday = entry(1, 1, "2026-03-06T15:00", Status::Active);
+        let read = [
+            entry(8, 1, "2026-03-09T15:00", Status::Active),
+            entry(9, 1, "2026-03-06T15:00", Status::Active),
+        ];
+        assert_eq!(said_again(vec![friday], read.to_vec(), now()), [read[0].clone()]);
+    }
+
+    #[test]
+    fn a_no_stands_against_a_proposal_and_not_against_what_is_asked_for() {
+        let mut declined = entry(1, 1, "2026-03-04T15:00", Status::Proposed);
+        declined.reminder.decline().unwrap();
+        let proposed = vec![entry(9, 1, "2026-03-05T15:00", Status::Proposed)];
+        assert_eq!(said_again(vec![declined.clone()], proposed.clone(), now()), []);
+        let asked = vec![entry(9, 1, "2026-03-05T15:00", Status::Active)];
+        assert_eq!(said_again(vec![declined], asked.clone(), now()), asked);
+        assert_eq!(said_again(Vec::new(), proposed.clone(), now()), proposed);
     }
 }

@@ -196,6 +196,8 @@ fn render(memories: &[Kept], warnings: &[String], is_full: bool) -> Reply {
             line.push_str(&format!(", supersedes {id}, the latest successor of the one named"));
         }
         line.push_str(&compared);
+        let unarmed: Vec<String> = one.unarmed.iter().map(ToString::to_string).collect();
+        put(&mut value, "unarmed", unarmed.clone());
         let n_reminders = one.reminders.len();
         if is_full || n_reminders == 0 {
             reply.line(line);
@@ -207,6 +209,9 @@ fn render(memories: &[Kept], warnings: &[String], is_full: bool) -> Reply {
         } else {
             reply.line(format!("{line}, n_reminders {n_reminders}"));
             put(&mut value, "n_reminders", n_reminders);
+        }
+        for why in unarmed {
+            reply.line(format!("  asks to be reminded, nothing is armed: {why}"));
         }
         values.push(Value::Object(value));
     }

@@ -99,6 +99,8 @@ fn render(answer: &UpdateAnswer, warnings: &[String]) -> Reply {
     }
     let read = answer.reminders.iter().map(|view| Value::Object(facts(view, Detail::Short)));
     reply.field("reminders_read", read.collect::<Vec<_>>());
+    let unarmed: Vec<String> = answer.unarmed.iter().map(ToString::to_string).collect();
+    reply.remarks("unarmed", &unarmed);
     reply.remarks("warnings", warnings);
     reply
 }

@@ -143,9 +143,9 @@ impl Service {
     }
 }
 
-/// Whether nothing is told of it as it is now.
+/// Whether nothing is told of it any more. What waits while it is paused goes once it is resumed.
 fn is_stopped(entry: &Entry) -> bool {
-    matches!(entry.reminder.standing(), Standing::Past | Standing::Paused)
+    entry.reminder.standing() == Standing::Past
 }
 
 /// Gives a reminder another rule or lead, if any is asked for.

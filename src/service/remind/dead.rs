@@ -13,6 +13,9 @@ use crate::service::{Service, ServiceError};
 /// Fewest digits by which a delivery is named.
 const KEY_DIGITS_MIN: usize = 8;
 
+/// Why nothing is tried that waits for a sink which takes messages.
+const HELD: &str = "held until the reminder is resumed";
+
 /// A message that was given up, or may not have arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
@@ -87,12 +90,15 @@ impl Service {
             let outlet = self.outlets.named(&sink.name);
             let is_used = outlet.filter(|_| sink.condition != SinkCondition::Disabled);
             let next = is_used.map(|outlet| queue.next(&outlet, &settings, now));
-            let next_try = match next {
+            let next_try = match &next {
                 Some(Outgoing::Message(_)) => Some(now.max(sink.waits_until.unwrap_or(now))),
-                Some(Outgoing::Wait(at)) => Some(at.max(sink.waits_until.unwrap_or(at))),
+                Some(Outgoing::Wait(at)) => {
+                    Some(sink.waits_until.map_or(*at, |until| until.max(*at)))
+                }
                 Some(Outgoing::Nothing) | None => None,
             };
-            let why = sink.why.clone().or(why);
+            let held = (next == Some(Outgoing::Nothing)).then(|| HELD.to_owned());
+            let why = sink.why.clone().or(held).or(why);
             all.push(WaitingMessages { sink, since, next_try, why });
         }
         Ok(all)

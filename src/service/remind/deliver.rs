@@ -77,6 +77,11 @@ impl Service {
                 }
                 Gate::Disabled(_) => return Ok(queue.expires_at()),
             }
+            let apart = queue.left_behind();
+            if !apart.is_empty() {
+                self.keep_rows(apart, now).await?;
+                continue;
+            }
             let places = match queue.next(&outlet, &settings, now) {
                 Outgoing::Nothing => return Ok(None),
                 Outgoing::Wait(at) => return Ok(Some(at)),

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::outlets::Outlet;
 use super::set::usual_zone;
 use crate::domain::reminder::{
-    DeliveryKey, DeliveryState, Entry, Outgoing, ReminderSettings, Row, Terms, Waiting,
-    next_message,
+    DeliveryKey, DeliveryState, Entry, Outgoing, ReminderSettings, Row, Status, Terms, Waiting,
+    left_behind, next_message,
 };
 use crate::service::{Service, ServiceError, Settings};
 
@@ -24,6 +24,8 @@ pub(super) struct Ready {
 pub(super) struct Queue {
     /// In the order in which it was due.
     ready: BTreeMap<(Timestamp, DeliveryKey), Ready>,
+    /// What waits until its reminder is resumed.
+    held: Vec<Row>,
     /// When the sink was told what nobody asked for, in order, over the last day.
     nagged: Vec<Timestamp>,
     /// How often reminders had changed when it was read.
@@ -31,8 +33,17 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// The rows, in the order in which they were due.
+    /// The rows: those that may go in the order in which they were due, then those that are held.
     pub(super) fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.going().chain(&self.held)
+    }
+
+    /// What is held of messages that others go on with, as messages of their own.
+    pub(super) fn left_behind(&self) -> Vec<Row> {
+        left_behind(self.held.iter(), self.going())
+    }
+
+    fn going(&self) -> impl Iterator<Item = &Row> {
         self.ready.values().map(|one| &one.row)
     }
 
@@ -82,6 +93,11 @@ impl Ready {
     }
 }
 
+/// Whether nothing is told of it until it is resumed.
+pub(super) fn is_paused(entry: &Entry) -> bool {
+    entry.reminder.status == Status::Paused
+}
+
 impl Service {
     /// Reads what waits for a sink.
     pub(super) async fn queue_of(
@@ -92,16 +108,19 @@ impl Service {
     ) -> Result<Queue, ServiceError> {
         // Before anything is read, so that no change is missed.
         let n_changes = self.outlets.n_changes();
-        let mut ready = BTreeMap::new();
+        let (mut ready, mut held) = (BTreeMap::new(), Vec::new());
         for row in self.all_rows(DeliveryState::Queued, Some(name)).await? {
             // A reminder that is gone takes its rows along.
-            if let Some(entry) = self.reminders.entry(row.reminder).await? {
+            let Some(entry) = self.reminders.entry(row.reminder).await? else { continue };
+            if is_paused(&entry) {
+                held.push(row);
+            } else {
                 ready.insert((row.delivery.due_at, row.delivery.key), Ready { row, entry });
             }
         }
         let has_nags = ready.values().any(|one| one.row.is_nag());
         let nagged = if has_nags { self.nagged(name, settings, now).await? } else { Vec::new() };
-        Ok(Queue { ready, nagged, n_changes })
+        Ok(Queue { ready, held, nagged, n_changes })
     }
 
     /// Whether no reminder has changed since a queue was read, so that nothing can have come to it.

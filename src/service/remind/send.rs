@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::change::CONFLICTS_MAX;
 use super::fault;
 use super::outlets::Outlet;
-use super::queue::Ready;
+use super::queue::{Ready, is_paused};
 use super::riders::Riders;
 use crate::domain::reminder::wording::{self, Frame, Part};
 use crate::domain::reminder::{
@@ -101,7 +101,7 @@ impl Service {
     }
 
     /// Notes that the sink is going to be called, and reads what is to be said of each: a reminder may
-    /// say something else since it was looked at.
+    /// say something else since it was looked at, or nothing while it is paused.
     async fn note_call(
         &self,
         parts: &mut [Ready],
@@ -109,7 +109,7 @@ impl Service {
         called_at: Timestamp,
     ) -> Result<bool, ServiceError> {
         for Ready { row, entry } in &mut *parts {
-            let found = self.reminders.entry(entry.id).await?;
+            let found = self.reminders.entry(entry.id).await?.filter(|entry| !is_paused(entry));
             let (Some(found), Ok(())) = (found, row.delivery.call(owner, called_at)) else {
                 return Ok(false);
             };

@@ -328,8 +328,9 @@ impl Service {
         for Taken { turn, candidate } in look.taken {
             places.entry(turn.number).or_default().push(new.len());
             let mut memory = self.extracted(session, turn, candidate, by, at);
-            // It is the turn that speaks of its own tomorrow.
-            self.foresee_from(&mut memory, &EXTRACT_JOB, turn.at, at);
+            // It is the turn that speaks of its own tomorrow. Who said it is not there to be told why
+            // nothing is armed.
+            let _ = self.foresee_from(&mut memory, &EXTRACT_JOB, turn.at, at);
             new.push(memory);
         }
         let texts = new.iter().map(|memory| memory.content.clone()).collect();

@@ -1,11 +1,14 @@
 //! The reminders that are read in the texts of memories.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::fixture::{Fixture, agent, draft, draft_in, owner};
 use crate::domain::change::Patch;
 use crate::domain::id::MemoryId;
 use crate::domain::reminder::{Source, Status};
+use crate::domain::scanner::Unarmed;
 use crate::ports::Clock as _;
 use crate::service::forget::ForgetRequest;
 use crate::service::remember::Draft;
@@ -83,6 +86,78 @@ async fn ten_edits_leave_one_reminder() {
     assert_eq!(told(&about(&f, id).await)[0].0, Status::Paused);
     edited(&f, id, "Bob is a friend of Anna").await;
     assert_eq!(told(&about(&f, id).await)[0].0, Status::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_is_stored_again_asks_again_once_the_first_was_told() {
+    let f = Fixture::of_words(None).await;
+    let content = "Remind me in 10 minutes to look after the oven";
+    let (id, first) = stored(&f, content).await;
+    assert_eq!(told(&first)[0].2, "2023-11-14 22:23");
+    f.clock.advance(Duration::from_mins(5));
+    // A call that is sent twice, or an agent that says it twice: one reminder.
+    let (same, again) = stored(&f, content).await;
+    assert_eq!((same, told(&again)), (id, told(&first)));
+    f.clock.advance(Duration::from_mins(5));
+    f.service.advance_reminders(f.clock.now()).await.unwrap();
+    let (_, again) = stored(&f, content).await;
+    let next: Vec<String> = told(&again).into_iter().map(|one| one.2).collect();
+    assert_eq!(next, ["", "2023-11-14 22:33"]);
+    // So it is whatever somebody made of the first.
+    for action in [ReminderAction::Done, ReminderAction::Cancel] {
+        let is_to_come = |view: &&ReminderView| !view.next.is_empty();
+        let views = about(&f, id).await;
+        let reference = views.iter().find(is_to_come).unwrap().entry.id.to_string();
+        let update = UpdateReminder { reference, action };
+        f.service.update_reminder(&agent("a"), update).await.unwrap();
+        assert_eq!(about(&f, id).await.iter().filter(is_to_come).count(), 0);
+        let (_, again) = stored(&f, content).await;
+        assert_eq!(again.iter().filter(is_to_come).count(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_proposal_that_was_declined_is_not_made_again_for_a_text_that_is_stored_again() {
+    let f = Fixture::of_words(None).await;
+    let content = "Team meeting tomorrow at 15:00";
+    let (_, views) = stored(&f, content).await;
+    let reference = views[0].entry.id.to_string();
+    let decline = UpdateReminder { reference, action: ReminderAction::Decline };
+    f.service.update_reminder(&agent("a"), decline).await.unwrap();
+    f.clock.advance(Duration::from_hours(72));
+    let (_, views) = stored(&f, content).await;
+    assert_eq!((views.len(), told(&views)[0].0), (1, Status::Declined));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_asks_in_vain_is_stored_with_the_reason() {
+    let f = Fixture::of_words(None).await;
+    let reasons =
+        |unarmed: &[Unarmed]| -> Vec<String> { unarmed.iter().map(ToString::to_string).collect() };
+    for (content, why) in [
+        ("Remind me to call Bob on 3 November 2023 at 3pm", "3 November 2023 at 3pm` is over"),
+        ("Remind me every 5 minutes to drink water", "more often than daily"),
+        ("Remind me to call Bob", "no time is named"),
+        ("提醒我给王伟打电话", "no time is named"),
+    ] {
+        let kept = f.remember(&agent("a"), draft(content)).await;
+        assert_eq!(told(&kept.reminders), [], "{content}");
+        let found = reasons(&kept.unarmed);
+        assert_eq!(found.len(), 1, "{content}: {found:?}");
+        assert!(found[0].contains(why), "{content}: {found:?}");
+        // So it is when it is stored again, and when a text becomes it.
+        let again = f.remember(&agent("a"), draft(content)).await;
+        assert_eq!(reasons(&again.unarmed), found);
+        let other = f.remember(&agent("a"), draft(&format!("Nothing of: {why}"))).await.id;
+        let patch = Patch { content: Some(format!("{content}.").into()), ..Patch::default() };
+        let request = UpdateRequest { reference: other.to_string(), patch, request: None };
+        let updated = f.service.update(&agent("a"), request).await.unwrap();
+        assert_eq!(reasons(&updated.unarmed), found, "{content}");
+    }
+    let content = "Remind me to call Bob tomorrow at 3pm";
+    assert_eq!(f.remember(&agent("a"), draft(content)).await.unarmed, []);
+    let content = "The dentist is on 3 November 2023 at 3pm";
+    assert_eq!(f.remember(&agent("a"), draft(content)).await.unarmed, []);
 }
 
 #[tokio::test(start_paused = true)]

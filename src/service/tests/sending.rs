@@ -6,9 +6,12 @@ use jiff::SignedDuration;
 
 use super::fixture::{agent, owner};
 use super::recorder::{Answer, Recorder, World, outlet, says, time};
-use crate::domain::reminder::{DeliveryState, Outcome};
+use crate::domain::id::MemoryId;
+use crate::domain::reminder::{DeliveryKey, DeliveryState, Outcome};
 use crate::ports::Reminders;
-use crate::service::remind::{DeadOnes, SetReminder, SinkCondition, SinkReport};
+use crate::service::remind::{
+    DeadOnes, ReminderAction, SetReminder, SinkCondition, SinkReport, UpdateReminder,
+};
 use crate::service::status::{PartState, StatusReport};
 
 fn retry(after: Option<i64>, why: &str) -> Answer {
@@ -100,6 +103,84 @@ async fn a_part_of_a_digest_that_was_refused_is_sent_again_under_its_own_key() {
         assert_eq!(w.team.arrived().last().unwrap().message.key, key);
     }
     assert_eq!(count(&w, DeliveryState::Sent).await, 3);
+}
+
+async fn act(w: &World, reminder: MemoryId, action: ReminderAction) {
+    let update = UpdateReminder { reference: reminder.to_string(), action };
+    w.service.update_reminder(&owner(), update).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_waits_for_a_failing_sink_is_held_while_its_reminder_is_paused_and_goes_after() {
+    let w = World::new().await;
+    w.team.answers([retry(None, "500")]);
+    let id = w.set_at("tea", "2026-11-30T14:00").await.entry.id;
+    w.live_until("2026-11-30T14:00+01:00").await;
+    act(&w, id, ReminderAction::Pause).await;
+    w.live_until("2026-11-30T15:00+01:00").await;
+    assert_eq!(w.team.arrived().len(), 1, "paused");
+    let waiting = w.service.waiting_messages(&owner()).await.unwrap();
+    assert_eq!((waiting.len(), waiting[0].next_try), (1, None));
+    assert_eq!(waiting[0].why.as_deref(), Some("held until the reminder is resumed"));
+    act(&w, id, ReminderAction::Resume).await;
+    w.live_until("2026-11-30T15:01+01:00").await;
+    let arrived = w.team.arrived();
+    assert_eq!(arrived.len(), 2);
+    assert_eq!(arrived[0].message.key, arrived[1].message.key);
+    assert!(arrived[1].message.text.contains("late"), "{}", arrived[1].message.text);
+    assert_eq!(count(&w, DeliveryState::Sent).await, 1);
+}
+
+#[tokio::test]
+async fn a_part_of_a_digest_that_is_held_does_not_hold_the_others_and_goes_under_another_key() {
+    let w = World::new().await;
+    w.team.may(|abilities| abilities.knows_keys = true);
+    w.team.answers([retry(None, "500")]);
+    let mut ids = Vec::new();
+    for text in ["tea", "cake", "milk"] {
+        ids.push(w.set_at(text, "2026-11-30T14:00").await.entry.id);
+    }
+    w.live_until("2026-11-30T14:00+01:00").await;
+    let digest = w.team.arrived()[0].message.key;
+    let keys: Vec<DeliveryKey> = {
+        let port: &dyn Reminders = &*w.f.store;
+        let mut keys = Vec::new();
+        for id in &ids {
+            keys.extend(port.rows_of(*id).await.unwrap().into_iter().map(|row| row.delivery.key));
+        }
+        keys
+    };
+    // The one whose own key the digest went under is the one that would be taken for it.
+    let first = keys.iter().position(|key| *key == digest).unwrap();
+    act(&w, ids[first], ReminderAction::Pause).await;
+    w.live_until("2026-11-30T14:30+01:00").await;
+    let arrived = w.team.arrived();
+    assert_eq!((arrived.len(), arrived[1].message.key), (2, digest));
+    assert_eq!(arrived[1].message.reminders.len(), 2);
+    act(&w, ids[first], ReminderAction::Resume).await;
+    w.live_until("2026-11-30T14:31+01:00").await;
+    let last = w.team.arrived().pop().unwrap().message;
+    assert_ne!(last.key, digest);
+    assert_eq!(last.reminders.len(), 1);
+    assert_eq!(count(&w, DeliveryState::Sent).await, 3);
+}
+
+#[tokio::test]
+async fn what_is_called_off_while_it_waits_is_not_told() {
+    let w = World::new().await;
+    w.team.answers([retry(Some(3_600), "429")]);
+    let [cancelled, acknowledged] = [
+        w.set_at("tea", "2026-11-30T14:00").await.entry.id,
+        w.set_at("cake", "2026-11-30T14:01").await.entry.id,
+    ];
+    w.live_until("2026-11-30T14:01+01:00").await;
+    act(&w, acknowledged, ReminderAction::Pause).await;
+    act(&w, cancelled, ReminderAction::Cancel).await;
+    act(&w, acknowledged, ReminderAction::Ack).await;
+    act(&w, acknowledged, ReminderAction::Done).await;
+    w.live_until("2026-11-30T16:00+01:00").await;
+    assert_eq!(count(&w, DeliveryState::Dropped).await, 2);
+    assert_eq!(count(&w, DeliveryState::Sent).await, 0);
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ mod verify;
 pub(super) use carry::carry;
 pub(super) use enact::enact;
 pub(super) use forget::forget_about;
-pub(super) use read_in::follow_text;
+pub(super) use read_in::{follow_text, hear_again};
 pub(super) use verify::check;
 
 use std::collections::BTreeSet;

@@ -41,6 +41,14 @@ impl DeliveryKey {
         Self(key)
     }
 
+    /// Another key for the same delivery, always the same: the first 128 bits of BLAKE3 over this one.
+    #[must_use]
+    pub fn again(self) -> Self {
+        let mut key = [0; 16];
+        blake3::Hasher::new().update(&self.0).finalize_xof().fill(&mut key);
+        Self(key)
+    }
+
     /// The bytes that are stored.
     pub const fn as_bytes(self) -> [u8; 16] {
         self.0
