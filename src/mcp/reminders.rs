@@ -115,6 +115,9 @@ pub(super) fn facts(view: &ReminderView, detail: Detail) -> JsonObject {
 
 fn put_the_rest(view: &ReminderView, facts: &mut JsonObject) {
     let (entry, reminder) = (&view.entry, &view.entry.reminder);
+    // As iCalendar, which other programs read too.
+    let rule = (!reminder.rule.is_once()).then(|| reminder.rule.to_string());
+    put(facts, "rule", rule);
     put(facts, "on_missed", reminder.on_missed.as_str());
     put(facts, "source", entry.source.as_str());
     put(facts, "set_by", entry.actor.as_str());

@@ -83,6 +83,8 @@ impl Service {
         let outcomes = self.transfer.import(groups, caller.actor.clone(), now, is_dry).await?;
         if !is_dry {
             self.backlog.notify_one();
+            // Reminders among them may be due before anything else is.
+            self.reminders_are_other();
         }
         let asked = imported.iter_mut().filter(|one| one.outcome.is_ok());
         for (one, outcome) in asked.zip(outcomes) {

@@ -234,6 +234,12 @@ async fn people_set_see_change_and_end_reminders_on_the_command_line() {
         let answer = told(&home, &arguments);
         assert_eq!(answer.pointer(pointer), Some(&json!(expected)), "{arguments:?}: {answer}");
     }
+    let shown = told(&home, &["remind", "show", handle]);
+    let rule = shown["reminder"]["rule"].as_str().unwrap();
+    assert!(rule.contains("DTSTART") && rule.contains("\nRRULE:FREQ=WEEKLY;BYDAY=FR"), "{rule}");
+    let same = told(&home, &["remind", "add", "The same", "--rule", rule]);
+    assert_eq!(same["reminder"]["when"], shown["reminder"]["when"]);
+    prints(&home, &["remind", "cancel", same["reminder"]["handle"].as_str().unwrap()]);
     let once = told(&home, &["remind", "add", "Call Bob", "--at", "tomorrow 9:00"]);
     let once = once["reminder"]["handle"].as_str().unwrap();
     let both = told(&home, &["remind", "show", handle, once]);

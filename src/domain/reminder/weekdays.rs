@@ -38,6 +38,12 @@ impl Weekdays {
         Self(self.0 | Self::one(day).0)
     }
 
+    /// This set without the days of another.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether the day is among them.
     pub const fn contains(self, day: Weekday) -> bool {
         self.0 & Self::one(day).0 != 0

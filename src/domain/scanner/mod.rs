@@ -25,6 +25,7 @@ mod speech;
 mod subject;
 mod unarmed;
 mod weigh;
+mod zones;
 
 use std::ops::Range;
 

@@ -72,33 +72,35 @@ fn sentence(
 ) -> Option<String> {
     let ask = heard.ask.as_ref();
     let phrases = grammar::phrases(line);
+    let often = flaws::often(line, &phrases).map(|words| quoted(source.slice(&span(line, &words))));
     if phrases.is_empty() && ask.is_none() && !heard.is_told {
+        scan.often = scan.often.take().or(often);
         return None;
     }
-    let often = flaws::often(line, &phrases).map(|words| quoted(source.slice(&span(line, &words))));
     let context = Context::of(line, ask.is_some());
     let mut times = times(line, phrases, said, context);
     let about = subject(line, source, &times, ask);
-    let from = scan.times.len();
+    let carried = asked_before.filter(|_| ask.is_none());
+    let asks = ask.is_some() || carried.is_some();
     let why = match &often {
         Some(words) => Some(Unarmed::TooOften(words.clone())),
         None => (ask.is_none() && heard.is_told).then_some(Unarmed::Quoted),
     };
     scan.often = scan.often.take().or(often);
-    let carried = asked_before.filter(|_| ask.is_none());
-    let asking = Asking { times: from..from + times.len(), why };
+    let unread = flaws::mark(line, source, &mut times, why.as_ref(), asks, ask);
+    let from = scan.times.len();
+    let asking = Asking { times: from..from + times.len(), why: why.or(unread) };
+    let is_open = asking.why.is_none();
     match scan.asks.last_mut().filter(|_| carried.is_some() && !times.is_empty()) {
-        Some(last) => last.times = asking.times.clone(),
-        None if ask.is_some() || heard.is_told => scan.asks.push(asking.clone()),
+        Some(last) => *last = asking,
+        None if ask.is_some() || heard.is_told => scan.asks.push(asking),
         None => {}
     }
     if times.is_empty() {
-        return ask.filter(|_| asking.why.is_none()).map(|_| about);
+        return ask.filter(|_| is_open).map(|_| about);
     }
-    let is_asked = (ask.is_some() || carried.is_some()) && asking.why.is_none();
-    let context = Context { is_asked, ..context };
+    let context = Context { is_asked: asks && is_open, ..context };
     let about = carried.filter(|_| about.is_empty()).unwrap_or(about);
-    flaws::mark(line, source, &mut times, asking.why.as_ref(), is_asked);
     for time in &times {
         let Some(mut found) = told(line, source, time, context) else { continue };
         if time.pieces.first().is_some_and(|piece| heard.denies(piece.start)) {
@@ -197,16 +199,42 @@ fn times(line: &Line<'_>, phrases: Vec<Phrase>, said: Said<'_>, context: Context
             let is_led = is_han || lead(Some(first)) || lead(first.checked_sub(1));
             let is_today =
                 matches!(&meaning.when, When::At(at) if at.civil.date() == said.now.date());
-            let (is_aside, flaw) = (false, None);
+            let (is_aside, flaw) = (false, no_zone(line, &slots, &pieces));
             Some(Timed { slots, meaning, pieces, is_today, is_led, is_aside, flaw })
         })
         .collect()
+}
+
+/// What stands for the zone of a time and names none.
+fn no_zone(line: &Line<'_>, slots: &Slots, pieces: &[Range<usize>]) -> Option<Unarmed> {
+    let hours = 60;
+    let is_broken = |minutes: &i32| slots.recurs() && minutes % hours != 0;
+    let offset = slots.offset.filter(is_broken).map(|minutes| {
+        format!(
+            "{}{:02}:{:02}",
+            if minutes < 0 { '-' } else { '+' },
+            minutes.abs() / hours,
+            minutes.abs() % hours
+        )
+    });
+    let word = slots.no_zone.clone().or(offset)?;
+    let time = pieces.last().map_or("", |piece| line.reading.slice(&span(line, piece)));
+    let time = time.replacen(&word, "", 1);
+    let time = time.trim_matches(|c: char| !c.is_alphanumeric());
+    Some(Unarmed::Zone { time: quoted(time), word })
 }
 
 /// The phrases, those made one that tell parts of one time: "tomorrow I see Bob at 3pm".
 fn joined(line: &Line<'_>, phrases: Vec<Phrase>) -> Vec<(Slots, Vec<Range<usize>>)> {
     let mut all: Vec<(Slots, Vec<Range<usize>>)> = Vec::new();
     for phrase in phrases {
+        if let Some((slots, pieces)) = all.last_mut()
+            && let Some(both) = bounded(slots, &phrase.slots)
+        {
+            *slots = both;
+            pieces.push(phrase.lexemes);
+            continue;
+        }
         if let Some((slots, pieces)) = all.last_mut()
             && let Some(gap) = pieces.last().map(|piece| piece.end..phrase.lexemes.start)
             && gap.len() <= GAP_MAX
@@ -227,6 +255,16 @@ fn joined(line: &Line<'_>, phrases: Vec<Phrase>) -> Vec<(Slots, Vec<Range<usize>
         all.push((phrase.slots, vec![phrase.lexemes]));
     }
     all
+}
+
+/// A rule and what bounds it, whatever stands between them: "every Monday I water the plants until 20
+/// December", "starting on Friday, remind me every day".
+fn bounded(first: &Slots, second: &Slots) -> Option<Slots> {
+    if first.recurs() {
+        first.clone().with(&second.bound()?)
+    } else {
+        second.clone().with(&first.bound()?)
+    }
 }
 
 /// Two phrases as one, if each tells what the other leaves out.

@@ -33,6 +33,12 @@ pub(super) enum Piece {
     Part(Part),
     Clock(Clock),
     Zone(String),
+    /// Minutes ahead of UTC.
+    Offset(i32),
+    /// What stands for a zone and names none.
+    NoZone(String),
+    /// Days of the week that are left out.
+    Except(Weekdays),
     /// The first day of what recurs.
     Start(Box<Slots>),
     /// The last day of what recurs.
@@ -68,12 +74,17 @@ pub(super) struct Slots {
     pub(super) part: Option<Part>,
     pub(super) clock: Option<Clock>,
     pub(super) zone: Option<String>,
+    pub(super) offset: Option<i32>,
+    pub(super) no_zone: Option<String>,
+    pub(super) except: Weekdays,
     pub(super) start: Option<Box<Slots>>,
     pub(super) until: Option<Box<Slots>>,
     pub(super) lasting: Option<Length>,
     pub(super) is_deadline: bool,
     /// Whether the day is the first of what recurs.
     pub(super) is_start: bool,
+    /// Whether the day is the last of what recurs.
+    pub(super) is_until: bool,
     pub(super) is_behind: bool,
     pub(super) doubt: f64,
 }
@@ -96,11 +107,15 @@ impl Default for Slots {
             part: None,
             clock: None,
             zone: None,
+            offset: None,
+            no_zone: None,
+            except: Weekdays::NONE,
             start: None,
             until: None,
             lasting: None,
             is_deadline: false,
             is_start: false,
+            is_until: false,
             is_behind: false,
             doubt: 1.0,
         }
@@ -140,8 +155,9 @@ impl Slots {
     pub(super) fn with(mut self, piece: &Piece) -> Option<Self> {
         if self.is_start && matches!(piece, Piece::Cycle(..) | Piece::Days(_)) {
             // 从12月11日起每周五
+            let except = self.except;
             let start = Self { is_start: false, ..self };
-            self = Self { start: Some(Box::new(start)), ..Self::default() };
+            self = Self { start: Some(Box::new(start)), except, ..Self::default() };
         }
         if !self.is_open_for(piece) {
             return None;
@@ -173,6 +189,9 @@ impl Slots {
             Piece::Part(part) => self.part = Some(part),
             Piece::Clock(clock) => self.clock = Some(clock),
             Piece::Zone(zone) => self.zone = Some(zone),
+            Piece::Offset(minutes) => self.offset = Some(minutes),
+            Piece::NoZone(word) => self.no_zone = Some(word),
+            Piece::Except(days) => self.except = days,
             Piece::Start(day) => self.start = Some(day),
             Piece::Until(day) => self.until = Some(day),
             Piece::Lasting(length) => self.lasting = Some(length),
@@ -200,7 +219,11 @@ impl Slots {
             | Piece::Starting
             | Piece::Behind => true,
             Piece::Plus(_) => self.plus.is_none() && !self.recurs(),
-            Piece::Cycle(_, unit) => self.takes_cycle(*unit),
+            Piece::Cycle(n, unit) => {
+                let is_day = *n == 1 && *unit == Unit::Day;
+                let fits = self.except.is_empty() || is_day || *unit == Unit::Week;
+                fits && self.takes_cycle(*unit)
+            }
             Piece::Days(_) => {
                 let is_weekly =
                     self.cycle.is_none_or(|(_, unit)| matches!(unit, Unit::Week | Unit::Day));
@@ -220,12 +243,65 @@ impl Slots {
             Piece::Shift { period, is_counted, .. } => self.takes_shift(*period, *is_counted),
             Piece::Part(_) => self.part.is_none() && self.clock.is_none_or(|clock| clock.is_vague),
             Piece::Clock(_) => self.clock.is_none(),
-            Piece::Zone(_) => self.clock.is_some() && self.zone.is_none(),
+            Piece::Zone(_) | Piece::Offset(_) | Piece::NoZone(_) => {
+                self.clock.is_some() && !self.has_zone()
+            }
+            Piece::Except(days) => {
+                let rest = self.except.is_empty() && self.recurs() && self.is_weekly();
+                rest && !self.weekdays().without(*days).is_empty()
+            }
             Piece::Start(_) => self.start.is_none() && self.recurs(),
             Piece::Until(_) | Piece::Lasting(_) => {
                 self.until.is_none() && self.lasting.is_none() && self.recurs()
             }
         }
+    }
+
+    /// Whether days of the week can be left out of it: every day, weekdays, every Monday and Friday.
+    fn is_weekly(&self) -> bool {
+        !self.days.is_empty() || self.cycle == Some((1, Unit::Day))
+    }
+
+    /// The days of the week on which it recurs, if it does so by days of the week, those included that
+    /// are left out.
+    pub(super) fn weekdays(&self) -> Weekdays {
+        if self.days.is_empty() { Weekdays::ALL } else { self.days }
+    }
+
+    /// Whether it says where it is, known or not.
+    pub(super) fn has_zone(&self) -> bool {
+        self.zone.is_some() || self.offset.is_some() || self.no_zone.is_some()
+    }
+
+    /// What it says of a rule that stands elsewhere in the sentence: its first or last day, or days that
+    /// are left out.
+    pub(super) fn bound(&self) -> Option<Piece> {
+        if self.recurs() || self.is_moment() || self.clock.is_some() || self.part.is_some() {
+            return None;
+        }
+        if !self.except.is_empty() {
+            return (!self.has_day()).then_some(Piece::Except(self.except));
+        }
+        let day = Box::new(Self { is_start: false, is_until: false, ..self.clone() });
+        match (self.is_start, self.is_until) {
+            (true, _) if self.has_day() => Some(Piece::Start(day)),
+            (_, true) if self.is_one_day() => Some(Piece::Until(day)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a day and not a week or a month as a whole.
+    pub(super) fn is_one_day(&self) -> bool {
+        let is_whole =
+            matches!(self.shift, Some((Period::Week | Period::Month | Period::Year, _, false)));
+        let is_placed = self.weekday.is_some()
+            || self.month_day.is_some()
+            || self.is_last_day
+            || self.nth.is_some()
+            || self.date.is_some();
+        self.has_day()
+            && (!is_whole || is_placed)
+            && self.date.is_none_or(|date| date.day.is_some())
     }
 
     fn takes_cycle(&self, unit: Unit) -> bool {
@@ -323,6 +399,9 @@ impl Slots {
         pieces.extend(self.part.map(Piece::Part));
         pieces.extend(self.clock.map(Piece::Clock));
         pieces.extend(self.zone.clone().map(Piece::Zone));
+        pieces.extend(self.offset.map(Piece::Offset));
+        pieces.extend(self.no_zone.clone().map(Piece::NoZone));
+        pieces.extend((!self.except.is_empty()).then_some(Piece::Except(self.except)));
         pieces.extend(self.start.clone().map(Piece::Start));
         pieces.extend(self.until.clone().map(Piece::Until));
         pieces.extend(self.lasting.map(Piece::Lasting));

@@ -43,18 +43,19 @@ pub enum Unarmed {
     TooOften(String),
     /// Words that belong to a rule are not understood.
     #[error(
-        "`{unread}` is not understood as a part of `{read}`: expected one rule of days, weeks, months or \
-         years with one time of day, like \"every Friday 15:00 until 20 December\""
+        "`{unread}` is not understood{}: expected one rule of days, weeks, months or years with one time of \
+         day, like \"every Friday 15:00 until 20 December\"",
+        as_part_of(read)
     )]
     Incomplete {
-        /// What is understood.
+        /// What is understood; empty: nothing.
         read: String,
         /// What is not.
         unread: String,
     },
     /// A word says in which zone a time is, but not which one that is.
     #[error(
-        "`{word}` after `{time}` names no zone that is known, or several: expected an IANA name like \
+        "`{word}` beside `{time}` names no zone that is known, or several: expected an IANA name like \
          Asia/Shanghai, or an offset of -12:00 to +14:00"
     )]
     Zone {
@@ -100,6 +101,10 @@ impl Scan {
         let past = times.first().map(|time| Unarmed::Past(time.words.clone()));
         Some(flaw.or(unsure).or(past).unwrap_or(Unarmed::NoTime))
     }
+}
+
+fn as_part_of(read: &str) -> String {
+    if read.is_empty() { String::new() } else { format!(" as a part of `{read}`") }
 }
 
 /// A piece of a text as a reason quotes it.

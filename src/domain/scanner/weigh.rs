@@ -4,6 +4,9 @@ use super::Precision;
 use super::context::Context;
 use super::phrases::Timed;
 
+/// Of a time of day alone that has passed today: it may mean tomorrow, or tell what was.
+const NEXT_SURENESS: f64 = 0.85;
+
 /// How sure a time is.
 pub(super) fn confidence(time: &Timed, context: Context) -> f64 {
     let slots = &time.slots;
@@ -44,5 +47,7 @@ pub(super) fn confidence(time: &Timed, context: Context) -> f64 {
     let told = if context.is_past && is_open && !context.is_asked { 0.4 } else { 1.0 };
     let asked_back = if context.is_question && !context.is_asked { 0.75 } else { 1.0 };
     let behind = if slots.is_behind { 0.3 } else { 1.0 };
-    (base * time.meaning.sureness * told * asked_back * behind).clamp(0.0, 1.0)
+    // Who asks speaks of what is to come.
+    let next = if time.meaning.is_next && !context.is_asked { NEXT_SURENESS } else { 1.0 };
+    (base * time.meaning.sureness * told * asked_back * behind * next).clamp(0.0, 1.0)
 }

@@ -214,8 +214,14 @@ impl Draft {
                 }
                 _ => said.in_text(&text, now),
             };
-            let read = read?.ok_or_else(no_time)?;
+            let (read, others) = read?.ok_or_else(no_time)?;
             notes.push(format!("read in the text: {}", read.rule.describe()));
+            if !others.is_empty() {
+                let others = others.join("`, `");
+                notes.push(format!(
+                    "the text names other times, for which nothing is set: `{others}`"
+                ));
+            }
             read
         };
         meant.rule = ending(meant.rule, said.end(asked.until.as_deref(), asked.count)?)?;

@@ -77,7 +77,7 @@ impl Said {
         }
     }
 
-    /// The surest time to come that a text names, if it names one.
+    /// The surest time to come that a text names, if it names one, and the words of the others.
     ///
     /// # Errors
     /// `Refused`: the time is over, or words about it are not understood.
@@ -85,7 +85,7 @@ impl Said {
         &self,
         text: &str,
         now: Timestamp,
-    ) -> Result<Option<Meant>, ServiceError> {
+    ) -> Result<Option<(Meant, Vec<String>)>, ServiceError> {
         let refused = |why: Unarmed| ServiceError::refused("at", why);
         let scan = read(text, &self.now, self.all_day_at);
         let is_to_come = |found: &Found| found.when.next_after(now).is_some();
@@ -102,7 +102,10 @@ impl Said {
         if let Some(flaw) = &surest.flaw {
             return Err(refused(flaw.clone()));
         }
-        meant(surest.clone()).map(Some).map_err(|why| ServiceError::refused("at", why))
+        let others = scan.times.iter().filter(is_meant).filter(|found| *found != surest);
+        let others = others.map(|found| found.words.clone()).collect();
+        let meant = meant(surest.clone()).map_err(|why| ServiceError::refused("at", why))?;
+        Ok(Some((meant, others)))
     }
 
     /// A moment, as [`crate::domain::when`] or the scanner reads it.
@@ -238,7 +241,7 @@ fn meant(found: Found) -> Result<Meant, RuleError> {
 
 /// A time written with its day: on the wall, as a moment, and its zone.
 fn exact(text: &str, zone: &TimeZone) -> Option<(DateTime, Timestamp, TimeZone)> {
-    let text = text.trim();
+    let text = Some(text.trim()).filter(|text| when::has_real_offset(text))?;
     let (at, zone) = if let Ok(zoned) = text.parse::<ZonedDateTime>() {
         (zoned.timestamp(), zoned.time_zone().clone())
     } else if let Ok(at) = text.parse::<Timestamp>() {

@@ -127,6 +127,17 @@ async fn times_are_given_in_iso_in_words_and_as_rules() {
 }
 
 #[tokio::test]
+async fn what_else_a_text_names_is_told() {
+    let w = World::new().await;
+    let view = w.set(says("Flight on Friday at 14:00; leave home on Friday at 11:30")).await;
+    assert_eq!(next(&view), ["Fri 4 Dec 2026 14:00 +01:00 Europe/Berlin"]);
+    let note = "the text names other times, for which nothing is set: `on Friday at 11:30`";
+    assert!(view.notes.iter().any(|told| told == note), "{:?}", view.notes);
+    let view = w.set(says("Flight on Friday at 14:00")).await;
+    assert!(!view.notes.iter().any(|note| note.contains("other times")), "{:?}", view.notes);
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_named() {
     let w = World::new().await;
     let at = |at: &str| SetReminder { at: some(at), ..says("tea") };
@@ -163,6 +174,32 @@ async fn what_is_wrong_is_named() {
     let error = w.service.set_reminder(&owner(), zone).await.unwrap_err().to_string();
     assert!(error.contains("Asia/Shanghai"), "{error}");
     assert_eq!(listed(&w.service, View::All).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn words_about_a_time_that_are_not_understood_are_quoted() {
+    let w = World::new().await;
+    let at = |at: &str| SetReminder { at: some(at), ..says("tea") };
+    let rule = |rule: &str| SetReminder { rule: some(rule), ..says("tea") };
+    for (asked, parts) in [
+        (at("tomorrow 10:00 CST"), ["at", "`CST` beside `tomorrow 10:00`"]),
+        (at("2026-12-04T15:00+25:00"), ["at", "`+25:00`"]),
+        (at("today at 9:30"), ["at", "is over"]),
+        (rule("every weekday until Christmas"), ["rule", "`until Christmas`"]),
+        (rule("daily at 9am and 6pm"), ["rule", "`and 6pm`"]),
+        (rule("每月最后一个工作日"), ["rule", "`最后一个工作日`"]),
+        (rule("twice a day"), ["rule", "`twice a day` comes more often than daily"]),
+        (rule("every 5 minutes"), ["rule", "once a day at most"]),
+        (says("the meeting is today at 9:30"), ["at", "`today at 9:30` is over"]),
+        (says("remind me every other day except Sunday"), ["at", "`except Sunday`"]),
+        (says("remind me hourly to drink"), ["at", "`hourly`"]),
+    ] {
+        let what = format!("{asked:?}");
+        let error = w.service.set_reminder(&owner(), asked).await.unwrap_err().to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{what}: {error}");
+    }
+    let view = w.set(rule("every weekday except Friday at 9am")).await;
+    assert_eq!(next(&view)[2], "Thu 3 Dec 2026 09:00 +01:00 Europe/Berlin");
 }
 
 #[tokio::test]

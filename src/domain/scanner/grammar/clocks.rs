@@ -1,16 +1,10 @@
 //! Times of day: "at 10", "3pm to 5", "in the morning", 下午三点, and the zone they are in.
 
-use jiff::tz::TimeZone;
-
 use super::super::lexemes::{Clock, Lexeme};
 use super::super::lexicon::Cue;
 use super::super::slots::{Piece, Slots};
+use super::super::zones;
 use super::{Line, Read};
-
-/// Longest name of a zone; the longest there is has 32 bytes.
-const ZONE_BYTES_MAX: usize = 40;
-/// Confidence in a time whose zone is not known.
-const ZONE_DOUBT: f64 = 0.6;
 
 /// Times of day that a place names.
 pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
@@ -52,19 +46,11 @@ pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
         [Said(Cue::At), Lexeme::Part(part), ..] => reads.push((vec![Piece::Part(*part)], 2)),
         [Lexeme::Part(part), ..] => reads.push((vec![Piece::Part(*part)], 1)),
         [Lexeme::Zone(name), ..] if slots.clock.is_some() => {
-            let n_time = usize::from(line.slice(at + 1).eq_ignore_ascii_case("time"));
-            reads.push((vec![Piece::Zone((*name).to_owned())], 1 + n_time));
+            reads.push((vec![Piece::Zone((*name).to_owned())], 1));
         }
         [Lexeme::Zone(name), Lexeme::Clock(clock), ..] => {
             let zone = Piece::Zone((*name).to_owned());
             reads.push((vec![Piece::Clock(*clock), zone], 2));
-        }
-        [Lexeme::Path | Lexeme::Word, ..] if slots.clock.is_some() && slots.zone.is_none() => {
-            reads.extend(zone(line, at));
-            // CST is a zone of China, of America and of Cuba.
-            if reads.is_empty() && is_abbreviation(line.slice(at)) {
-                reads.push((vec![Piece::Doubt(ZONE_DOUBT)], 1));
-            }
         }
         // 每晚十点: its reader takes 十点 alone for ten points.
         [Lexeme::Number { number, .. }, Lexeme::Word, ..]
@@ -79,28 +65,15 @@ pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
         }
         _ => {}
     }
-    reads
-}
-
-/// The name of a zone: Asia/Tokyo.
-fn zone(line: &Line<'_>, at: usize) -> Option<Read> {
-    let start = line.ranges.get(at)?.start;
-    let rest = line.reading.text.get(start..)?;
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
-    let name = rest.get(..rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()))?;
-    if !name.contains('/') || name.len() > ZONE_BYTES_MAX || TimeZone::get(name).is_err() {
-        return None;
+    if slots.clock.is_some() {
+        reads.extend(zones::behind(line, at));
+    } else if let Some((mut pieces, n)) = zones::before(line, at)
+        && let Some(Lexeme::Clock(clock)) = line.kind(at + n)
+    {
+        pieces.insert(0, Piece::Clock(*clock));
+        reads.push((pieces, n + 1));
     }
-    let end = start + name.len();
-    let n = line.ranges.get(at..)?.iter().take_while(|range| range.end <= end).count();
-    Some((vec![Piece::Zone(name.to_owned())], n.max(1)))
-}
-
-/// Whether a word looks like the abbreviation of a zone.
-fn is_abbreviation(word: &str) -> bool {
-    matches!(word.len(), 3 | 4)
-        && word.ends_with('T')
-        && word.bytes().all(|b| b.is_ascii_uppercase())
+    reads
 }
 
 /// Whether what follows 三点 tells that it is a time: 三点开始.

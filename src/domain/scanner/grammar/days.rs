@@ -151,7 +151,7 @@ fn is_after(line: &Line<'_>, at: usize, cue: Cue) -> bool {
 }
 
 /// `first`, `3rd`, 最后一个, and of how many lexemes it is.
-pub(super) fn nth(line: &Line<'_>, at: usize) -> Option<(Nth, usize)> {
+pub(in super::super) fn nth(line: &Line<'_>, at: usize) -> Option<(Nth, usize)> {
     match line.from(at) {
         [Lexeme::Cue(Cue::Nth(-1)), ..] => Some((Nth::Last, 1)),
         [Lexeme::Cue(Cue::Nth(n)), ..] => Some((Nth::From(*n), 1)),
@@ -172,7 +172,9 @@ pub(super) fn month_behind(line: &Line<'_>, at: usize) -> Option<(Option<Piece>,
     }
     let month = |n: usize| line.kind(at + n) == Some(&Lexeme::Unit(Unit::Month));
     match line.from(at + 1) {
-        [Lexeme::Cue(Cue::Every), ..] if month(2) => Some((Some(Piece::Cycle(1, Unit::Month)), 3)),
+        [Lexeme::Cue(Cue::Every), Lexeme::Unit(unit @ (Unit::Month | Unit::Quarter)), ..] => {
+            Some((Some(Piece::Cycle(1, *unit)), 3))
+        }
         [Lexeme::Cue(Cue::The | Cue::A | Cue::This), ..] if month(2) => Some((None, 3)),
         [Lexeme::Shift { period: Period::Month, by, is_counted: false }, ..] => {
             let (period, by, is_counted) = (Period::Month, *by, false);
@@ -208,7 +210,7 @@ fn nth_weekday(line: &Line<'_>, at: usize, slots: &Slots, reads: &mut Vec<Read>)
             let doubt = if slots.recurs() { 1.0 } else { ONE_NTH_DOUBT };
             reads.push((vec![named, Piece::Doubt(doubt)], n + n_month));
         }
-        None if slots.cycle.is_some_and(|(_, unit)| unit == Unit::Month)
+        None if matches!(slots.cycle, Some((_, Unit::Month | Unit::Quarter)))
             || matches!(slots.shift, Some((Period::Month, ..))) =>
         {
             reads.push((vec![named], n));
@@ -303,6 +305,12 @@ fn ends(line: &Line<'_>, at: usize, slots: &Slots, reads: &mut Vec<Read>) {
                     reads.push((vec![piece, Piece::LastDay], n + n_month));
                 }
                 Some((None, n_month)) => reads.push((vec![Piece::LastDay], n + n_month)),
+                // "monthly on the last day"
+                None if matches!(slots.cycle, Some((_, Unit::Month | Unit::Quarter)))
+                    && line.kind(at + n) != Some(&Said(Cue::Of)) =>
+                {
+                    reads.push((vec![Piece::LastDay], n));
+                }
                 _ => {}
             }
         }

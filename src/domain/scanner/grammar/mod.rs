@@ -11,9 +11,11 @@ use std::ops::Range;
 use super::lexemes::Lexeme;
 use super::lexicon::Cue;
 use super::slots::{Piece, Slots};
-use crate::domain::grounding::values::Reading;
+use crate::domain::grounding::values::{DateParts, Reading};
 
+pub(super) use days::nth;
 pub(super) use lengths::length;
+pub(super) use recurring::is_sign;
 
 /// Most small words between two pieces of a phrase.
 const GLUE_MAX: usize = 3;
@@ -51,7 +53,7 @@ pub(super) struct Phrase {
 }
 
 /// Pieces and the number of lexemes that they are read from.
-type Read = (Vec<Piece>, usize);
+pub(super) type Read = (Vec<Piece>, usize);
 
 /// The phrases of a sentence, in order.
 pub(super) fn phrases(line: &Line<'_>) -> Vec<Phrase> {
@@ -74,7 +76,8 @@ pub(super) fn phrases(line: &Line<'_>) -> Vec<Phrase> {
 fn phrase(line: &Line<'_>, start: usize) -> Option<Phrase> {
     let (mut slots, n) = lead(line, start);
     let mut end = start + n;
-    let mut has_any = false;
+    // "except Fridays" and "starting in January" stand for themselves behind other words.
+    let mut has_any = slots.bound().is_some();
     while let Some((more, at)) = next(line, start..end, &slots, has_any) {
         slots = more;
         end = at;
@@ -86,13 +89,36 @@ fn phrase(line: &Line<'_>, start: usize) -> Option<Phrase> {
 /// What the word before a phrase says about it.
 fn lead(line: &Line<'_>, start: usize) -> (Slots, usize) {
     let slots = Slots::default();
+    let is_han = !line.slice(start).is_ascii();
     match line.kind(start) {
         Some(Lexeme::Cue(Cue::By)) => (Slots { is_deadline: true, ..slots }, 1),
         Some(Lexeme::Cue(Cue::Since)) => (Slots { is_behind: true, ..slots }, 1),
         Some(Lexeme::Cue(Cue::After)) => (Slots { doubt: 0.8, ..slots }, 1),
-        Some(Lexeme::Cue(Cue::Until)) => (slots, 1),
-        Some(Lexeme::Cue(Cue::Start)) if line.slice(start).is_ascii() => {
-            (Slots { is_start: true, ..slots }, 1)
+        Some(Lexeme::Cue(Cue::Until)) => (Slots { is_until: true, ..slots }, 1),
+        Some(Lexeme::Cue(Cue::Start)) if !is_han => {
+            let (slots, n) = one_month(line, start + 1).unwrap_or((slots, 0));
+            (Slots { is_start: true, ..slots }, n + 1)
+        }
+        // 从一月起
+        Some(Lexeme::Cue(Cue::From)) if is_han => match one_month(line, start + 1) {
+            Some((slots, n)) if line.kind(start + 1 + n) == Some(&Lexeme::Cue(Cue::Start)) => {
+                (Slots { is_start: true, ..slots }, n + 2)
+            }
+            _ => (slots, 0),
+        },
+        // 到12月20日为止
+        Some(Lexeme::Cue(Cue::To)) if is_han => match one_day(line, start + 1) {
+            Some((slots, n)) if line.slice(start + 1 + n) == "为止" => {
+                (Slots { is_until: true, ..slots }, n + 2)
+            }
+            _ => (slots, 0),
+        },
+        Some(Lexeme::Zone(zone)) if is_han => {
+            (Slots { zone: Some((*zone).to_owned()), ..slots }, 1)
+        }
+        Some(_) if line.kinds.iter().any(is_sign) => {
+            let except = recurring::except(line, start);
+            except.map_or((slots.clone(), 0), |(except, n)| (Slots { except, ..slots }, n))
         }
         _ => (slots, 0),
     }
@@ -162,15 +188,22 @@ fn trailing(line: &Line<'_>, start: usize, at: usize, slots: &Slots) -> Vec<Read
             }
         }
         Some(Lexeme::Cue(Cue::Until | Cue::To)) if slots.recurs() => {
-            if let Some((day, n)) = one_day(line, at + 1) {
-                reads.push((vec![Piece::Until(Box::new(day))], n + 1));
+            if let Some((day, n)) = one_day(line, at + 1).filter(|(day, _)| day.is_one_day()) {
+                let n_end = usize::from(line.slice(at + 1 + n) == "为止");
+                reads.push((vec![Piece::Until(Box::new(day))], n + 1 + n_end));
             }
         }
         Some(Lexeme::Cue(Cue::From | Cue::Start)) if slots.recurs() => {
             let n_more = usize::from(line.kind(at + 1) == Some(&Lexeme::Cue(Cue::From)));
-            if let Some((day, n)) = one_day(line, at + 1 + n_more) {
+            let day = one_day(line, at + 1 + n_more).or_else(|| one_month(line, at + 1 + n_more));
+            if let Some((day, n)) = day {
                 reads.push((vec![Piece::Start(Box::new(day))], n + 1 + n_more));
             }
+        }
+        _ if slots.recurs() && slots.except.is_empty() && recurring::except(line, at).is_some() => {
+            reads.extend(
+                recurring::except(line, at).map(|(days, n)| (vec![Piece::Except(days)], n)),
+            );
         }
         Some(Lexeme::Cue(Cue::For)) if slots.recurs() => {
             if let Some((length, n)) = length(line, at + 1).filter(|(length, _)| !length.is_short())
@@ -181,6 +214,18 @@ fn trailing(line: &Line<'_>, start: usize, at: usize, slots: &Slots) -> Vec<Read
         _ => {}
     }
     reads
+}
+
+/// A month, for its first day: "from January".
+fn one_month(line: &Line<'_>, at: usize) -> Option<(Slots, usize)> {
+    let n_in = usize::from(line.kind(at) == Some(&Lexeme::Cue(Cue::In)));
+    let Some(Lexeme::Date(parts @ DateParts { month: Some(_), day: None, .. })) =
+        line.kind(at + n_in)
+    else {
+        return None;
+    };
+    let first = Piece::Date(DateParts { day: Some(1), ..*parts });
+    Some((Slots::default().with(&first)?, n_in + 1))
 }
 
 /// A day without a time.

@@ -75,6 +75,63 @@ pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
     reads
 }
 
+/// Whether a lexeme says by itself that something recurs.
+pub(in super::super) fn is_sign(kind: &Lexeme) -> bool {
+    matches!(
+        kind,
+        Lexeme::Cue(Cue::Every | Cue::Skipping | Cue::Cycle(..) | Cue::Daily(_) | Cue::WorkingDays)
+            | Lexeme::Weekday { is_many: true, .. }
+    )
+}
+
+/// The days of the week that are left out, and of how many lexemes it is: "except Fridays", "but not on
+/// weekends", 除了周五以外, 周末除外.
+pub(super) fn except(line: &Line<'_>, at: usize) -> Option<(Weekdays, usize)> {
+    use Lexeme::Cue as Said;
+    let n_word = except_words(line, at);
+    let n_small = (0..2)
+        .take_while(|n| {
+            let kind = line.kind(at + n_word + n);
+            matches!(kind, Some(Said(Cue::On | Cue::The | Cue::For | Cue::Every)))
+        })
+        .count();
+    let n_lead = if n_word == 0 { 0 } else { n_word + n_small };
+    let body = at + n_lead;
+    let (days, n) = match line.kind(body) {
+        Some(Said(Cue::WorkingDays)) => (Weekdays::WORKING, 1),
+        Some(Said(Cue::Weekend)) => (Weekdays::WEEKEND, 1),
+        _ => weekdays(line, body).map(|(days, n, _)| (days, n))?,
+    };
+    let end = body + n;
+    let n_after =
+        usize::from(line.kind(end) == Some(&Said(Cue::Excepted)) || line.slice(end) == "外");
+    // "except Fridays and holidays", "except Friday the 13th", "except Friday morning" leave out more, or less.
+    let is_more = matches!(
+        line.kind(end + n_after),
+        Some(
+            Said(Cue::And | Cue::The | Cue::In | Cue::Nth(_) | Cue::Weekend | Cue::WorkingDays)
+                | Lexeme::Part(_)
+                | Lexeme::Date(_)
+                | Lexeme::Ordinal(_)
+        )
+    ) || line.slice(end + n_after).eq_ignore_ascii_case("or");
+    let is_left_out = n_word > 0 || n_after > 0;
+    (is_left_out && !is_more).then_some((days, n_lead + n + n_after))
+}
+
+/// Of how many lexemes "except", "but not", "apart from" is.
+fn except_words(line: &Line<'_>, at: usize) -> usize {
+    let word = |at: usize| line.slice(at).to_lowercase();
+    if line.kind(at) == Some(&Lexeme::Cue(Cue::Except)) {
+        return usize::from(!matches!(word(at).as_str(), "unless" | "除非"));
+    }
+    match (word(at).as_str(), word(at + 1).as_str()) {
+        ("but" | "and" | "just", "not") | ("apart" | "aside", "from") | ("other", "than") => 2,
+        ("not", "on") => 1,
+        _ => 0,
+    }
+}
+
 /// Whether a number, or "some", stands before a place.
 pub(super) fn is_counted(line: &Line<'_>, at: usize) -> bool {
     let before = at.checked_sub(1);

@@ -12,10 +12,12 @@ use jiff::civil::Weekday;
 
 use super::length::{Length, Unit};
 use super::lexicon::{self, Cue};
+use super::zones;
 use crate::domain::grounding::values::{
     ClockTime, DateParts, Found, Period, Reading, Value, han_digit,
 };
 use crate::domain::text::is_unspaced;
+use crate::domain::when;
 
 /// A time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +32,13 @@ pub(super) struct Clock {
     pub(super) is_vague: bool,
     /// Whether it belongs to the night of the day before: 今晚十二点.
     pub(super) is_late: bool,
+    /// Whether it is written with a colon, as on a clock of 24 hours.
+    pub(super) is_written: bool,
 }
 
 impl Clock {
     pub(super) const fn exact(hour: u8, minute: u8) -> Self {
-        Self { hour, minute, second: 0, is_vague: false, is_late: false }
+        Self { hour, minute, second: 0, is_vague: false, is_late: false, is_written: false }
     }
 }
 
@@ -47,6 +51,7 @@ impl From<ClockTime> for Clock {
             second,
             is_vague: time.is_vague,
             is_late: false,
+            is_written: false,
         }
     }
 }
@@ -91,6 +96,9 @@ pub(super) enum Lexeme {
     Unit(Unit),
     Part(Part),
     Zone(&'static str),
+    /// CST, which leaves open which zone it is, or the offset of a time that no zone has:
+    /// 2026-12-04T15:00+25:00.
+    NoZone,
     /// A path, which may be the name of a zone.
     Path,
     Cue(Cue),
@@ -207,7 +215,9 @@ fn push_values(values: &[&Value], slice: &str, range: &Range<usize>, row: &mut R
                     row.push(lead, range.clone());
                 }
                 let clock = Clock::from(*time);
-                Lexeme::Clock(Clock { is_late: is_night && clock.hour < 5, ..clock })
+                let is_written = lower.contains(':');
+                let is_late = is_night && clock.hour < 5;
+                Lexeme::Clock(Clock { is_late, is_written, ..clock })
             }
             Value::Quantity { amount, unit } => {
                 let halves = amount.halves();
@@ -231,6 +241,9 @@ fn push_values(values: &[&Value], slice: &str, range: &Range<usize>, row: &mut R
         };
         row.push(kind, range.clone());
     }
+    if matches!(values.first(), Some(Value::Date(_))) && !when::has_real_offset(slice) {
+        row.push(Lexeme::NoZone, range.clone());
+    }
     if let (Some(part), true) = (part_within(&lower), is_relative && values.len() == 1) {
         row.push(Lexeme::Part(part), range.clone());
     }
@@ -242,7 +255,7 @@ fn has_number(text: &str) -> bool {
 
 /// `2026-12-04T15:00:00Z`: a time with its offset.
 fn instant(slice: &str) -> Option<Timestamp> {
-    slice.contains(':').then(|| slice.parse().ok()).flatten()
+    (slice.contains(':') && when::has_real_offset(slice)).then(|| slice.parse().ok()).flatten()
 }
 
 /// The part of the day that a word for a day tells as well: tonight, 明早.
@@ -306,7 +319,7 @@ fn push_word(text: &str, first: char, range: Range<usize>, row: &mut Row) -> usi
         let belongs = |c: char| c.is_alphanumeric() && !is_unspaced(c) || matches!(c, '\'' | '’');
         let n_bytes = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
         let word = rest.get(..n_bytes).unwrap_or("");
-        let kind = lexicon::zone(word).map(Lexeme::Zone);
+        let kind = zones::lexeme(word);
         let kind = kind.or_else(|| lexicon::english(&word.to_lowercase()));
         row.push(kind.unwrap_or(Lexeme::Word), at..at + n_bytes);
         return at + n_bytes;

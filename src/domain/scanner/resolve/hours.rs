@@ -61,6 +61,8 @@ pub(super) fn hour(slots: &Slots) -> Hour {
         // 今晚十二点, "tonight at one": the night goes on past midnight.
         Some(Part::Evening | Part::Night) if noon_hour < 4 => exact(clock, noon_hour, true),
         Some(Part::Evening | Part::Night) => exact(clock, noon_hour + 12, false),
+        // "10:00" is before noon, however late it is; "3:00" is mostly after it.
+        None if clock.is_written && clock.hour > AFTERNOON_UNTIL => exact(clock, clock.hour, false),
         None => {
             let is_afternoon = clock.hour <= AFTERNOON_UNTIL || clock.hour == 12;
             let (first, second) = if is_afternoon {

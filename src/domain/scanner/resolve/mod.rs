@@ -7,7 +7,7 @@ mod recurring;
 pub(super) use hours::usual;
 
 use jiff::civil::{DateTime, Time};
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ZonedDateTime};
 
 use super::slots::Slots;
@@ -29,19 +29,23 @@ pub(super) struct Meaning {
     pub(super) precision: Precision,
     /// Factor on the confidence, 0.0..=1.0.
     pub(super) sureness: f64,
+    /// Whether it is tomorrow's only because today's has passed.
+    pub(super) is_next: bool,
 }
 
 /// What the slots mean; `None` if they are too few to tell.
 pub(super) fn meaning(slots: &Slots, said: Said<'_>) -> Option<Meaning> {
-    let zone = match &slots.zone {
-        Some(name) => TimeZone::get(name).ok()?,
-        None => said.now.time_zone().clone(),
+    let zone = match (&slots.zone, slots.offset) {
+        (Some(name), _) => TimeZone::get(name).ok()?,
+        (None, Some(minutes)) => fixed(minutes, slots.recurs())?,
+        (None, None) => said.now.time_zone().clone(),
     };
     if let Some(at) = slots.instant {
         return Some(Meaning {
             when: When::At(at_instant(at, said.now.time_zone().clone())),
             precision: Precision::Minute,
             sureness: slots.doubt,
+            is_next: false,
         });
     }
     if let Some(length) = slots.elapsed.filter(|length| length.is_short()) {
@@ -50,6 +54,7 @@ pub(super) fn meaning(slots: &Slots, said: Said<'_>) -> Option<Meaning> {
             when: When::At(at_instant(at, zone)),
             precision: Precision::Minute,
             sureness: slots.doubt,
+            is_next: false,
         });
     }
     if slots.recurs() {
@@ -93,19 +98,33 @@ fn once(slots: &Slots, said: Said<'_>, zone: TimeZone) -> Option<Meaning> {
     let is_late = matches!(hour, hours::Hour::Exact { is_late: true, .. });
     let day = if is_late { day.tomorrow().ok()? } else { day };
     let mut civil = day.to_datetime(time);
-    let mut sureness = slots.doubt * day_sureness * hour_sureness;
-    if is_open && to_instant(civil, &zone)? <= said.now.timestamp() {
+    let sureness = slots.doubt * day_sureness * hour_sureness;
+    let is_next = is_open && to_instant(civil, &zone)? <= said.now.timestamp();
+    if is_next {
         civil = day.tomorrow().ok()?.to_datetime(time);
-        sureness *= TOMORROW_SURENESS;
     }
     let at = to_instant(civil, &zone)?;
-    Some(Meaning { when: When::At(Moment { civil, at, zone }), precision, sureness })
+    // An offset has no name that a rule could bear.
+    let is_named = zone.iana_name().is_some();
+    let moment = if is_named {
+        Moment { civil, at, zone }
+    } else {
+        at_instant(at, said.now.time_zone().clone())
+    };
+    Some(Meaning { when: When::At(moment), precision, sureness, is_next })
 }
 
 /// Of the less usual half of the day, taken because the usual one has passed.
 const OTHER_HALF_SURENESS: f64 = 0.9;
-/// Of a time of day alone that has passed today: it may mean tomorrow, or tell what was.
-const TOMORROW_SURENESS: f64 = 0.85;
+/// The zone of an offset: one without a name for a single time, of whole hours for what recurs.
+fn fixed(minutes: i32, recurs: bool) -> Option<TimeZone> {
+    if !recurs {
+        return Some(TimeZone::fixed(Offset::from_seconds(minutes.checked_mul(60)?).ok()?));
+    }
+    // The sign is the other way round in these names.
+    let hours = minutes / 60;
+    TimeZone::get(&format!("Etc/GMT{}{}", if hours > 0 { '-' } else { '+' }, hours.abs())).ok()
+}
 
 fn to_instant(civil: DateTime, zone: &TimeZone) -> Option<Timestamp> {
     zone.to_timestamp(civil).ok()

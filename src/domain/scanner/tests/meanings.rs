@@ -51,6 +51,9 @@ fn the_subject_is_the_sentence_without_the_time_and_the_asking() {
         ("明天早上九点请提醒我给王磊打电话", "给王磊打电话"),
         ("每周五下午三点提醒我写周报", "写周报"),
         ("tomorrow 3pm", ""),
+        ("提醒我明天早上七点起床", "起床"),
+        ("Don't forget to remind me tomorrow at 9am to call Bob", "call Bob"),
+        ("remind me every day except Sunday at 9am to stretch", "stretch"),
     ] {
         assert_eq!(only(text).subject, subject, "{text}");
     }
@@ -140,6 +143,24 @@ fn weekdays_are_those_ahead_whatever_the_day_of_saying() {
 }
 
 #[test]
+fn a_day_of_every_quarter_is_in_the_first_or_the_last_month_of_one() {
+    for (now, text, days) in [
+        ("2027-01-15T14:00", "every quarter on the 1st at 9am", ["2027-04-01", "2027-07-01"]),
+        ("2027-01-15T14:00", "every quarter on the 20th at 9am", ["2027-01-20", "2027-04-20"]),
+        ("2027-03-15T14:00", "on the last day of each quarter", ["2027-03-31", "2027-06-30"]),
+        ("2027-03-31T14:00", "每季度最后一天上午九点", ["2027-06-30", "2027-09-30"]),
+        ("2026-12-31T14:00", "the first Monday of every quarter", ["2027-01-04", "2027-04-05"]),
+    ] {
+        let now = moment(now, "Asia/Shanghai");
+        let rule = scan(text, &now, NINE).remove(0).when.rule().unwrap();
+        let first = rule.next_after(now.timestamp()).unwrap();
+        let second = rule.next_after(first.at).unwrap();
+        let shown = [first, second].map(|next| next.civil.date().to_string());
+        assert_eq!(shown, days, "{text} on {}", now.date());
+    }
+}
+
+#[test]
 fn the_same_day_is_another_time_in_another_zone() {
     let shanghai = moment("2026-11-29T10:00", "Asia/Shanghai");
     let honolulu = shanghai.with_time_zone(jiff::tz::TimeZone::get("Pacific/Honolulu").unwrap());
@@ -168,6 +189,9 @@ fn an_argument_is_a_time_alone_or_refused_with_a_reason() {
         ("version 1.2.3", "got `version 1.2.3`"),
         ("every 5 minutes", "more often than daily"),
         ("每小时", "more often than daily"),
+        ("twice a day", "more often than daily"),
+        ("tomorrow 3pm CST", "`CST` beside `tomorrow 3pm`"),
+        ("every weekday until Christmas", "`until Christmas` is not understood"),
         ("call Bob tomorrow 3pm", "read `tomorrow 3pm`"),
         ("tomorrow 3pm or Friday 4pm", "several times"),
     ] {
@@ -273,6 +297,27 @@ const WORDS: &[&str] = &[
     "weekdays",
     "daily",
     "for",
+    "except",
+    "but not",
+    "starting",
+    "CST",
+    "UTC+8",
+    "+02:00",
+    "+99:00",
+    "Tokyo time",
+    "twice",
+    "times",
+    "don't",
+    "said",
+    "\"",
+    "除了",
+    "除外",
+    "为止",
+    "次",
+    "不要",
+    "说",
+    "“",
+    "”",
 ];
 
 fn check_invariants(text: &str) -> Result<(), TestCaseError> {

@@ -2,7 +2,7 @@
 
 use jiff::civil::Time;
 
-use super::super::{Scan, Unarmed, read};
+use super::super::{Found, NotATime, Scan, Unarmed, read, whole};
 use super::moment;
 
 /// What is read in a text that is said on a Monday at 11:48.
@@ -29,8 +29,62 @@ fn a_text_that_asks_and_arms_nothing_has_a_reason() {
         ("My boss said 'remind me tomorrow at 9am'", Unarmed::Quoted),
         ("他说提醒我明天上午九点开会", Unarmed::Quoted),
         ("remind me at 9 to call", Unarmed::Unsure(words("at 9"))),
+        ("remind me today at 10:00 to call", Unarmed::Past(words("today at 10:00"))),
+        ("remind me at 3:00 to call", Unarmed::Unsure(words("at 3:00"))),
+        ("remind me twice a day", Unarmed::TooOften(words("twice a day"))),
+        ("一天三次提醒我吃药", Unarmed::TooOften(words("一天三次"))),
     ] {
         assert_eq!(reasons(text), [reason], "{text}");
+    }
+}
+
+#[test]
+fn the_words_of_a_rule_that_are_not_understood_are_quoted() {
+    for (text, rule, words) in [
+        ("remind me every day at 9am until Christmas", "every day at 9am", "until Christmas"),
+        ("remind me every other day except Sunday", "every other day", "except Sunday"),
+        ("remind me daily at 9am and 6pm", "daily at 9am", "and 6pm"),
+        ("remind me on the 1st and 15th of each month", "15th of each month", "1st and"),
+        ("remind me three times a week to run", "", "three times a week"),
+        ("remind me every few days at 9am", "at 9am", "every few days"),
+        ("每月最后一个工作日提醒我交报告", "每月", "最后一个工作日"),
+        ("每月1号和15号提醒我交房租", "每月1号", "和15号"),
+        ("每天早上8点提醒我吃药，直到圣诞节", "每天早上8点", "直到圣诞节"),
+    ] {
+        let (read, unread) = (rule.to_owned(), words.to_owned());
+        let reasons = reasons(text);
+        assert_eq!(reasons, [Unarmed::Incomplete { read, unread }], "{text}");
+        assert!(reasons[0].to_string().contains(&format!("`{words}` is not understood")), "{text}");
+    }
+}
+
+#[test]
+fn a_word_that_stands_for_no_one_zone_is_named() {
+    for (text, time, word) in [
+        ("remind me tomorrow at 10:00 CST", "tomorrow at 10:00", "CST"),
+        ("remind me every day at 10:00 IST to call", "every day at 10:00", "IST"),
+        ("remind me tomorrow at 10:00 +99:00", "tomorrow at 10:00", "+99:00"),
+        ("remind me at 2026-12-04T15:00+25:00", "at 2026-12-04T15:00", "+25:00"),
+        ("remind me every day at 10:00 UTC+05:30", "every day at 10:00 UTC", "+05:30"),
+        ("提醒我明天上午10点CST开会", "明天上午10点", "CST"),
+    ] {
+        let (time, word) = (time.to_owned(), word.to_owned());
+        assert_eq!(reasons(text), [Unarmed::Zone { time, word }], "{text}");
+    }
+}
+
+#[test]
+fn a_time_with_a_flaw_is_neither_armed_nor_proposed_nor_taken_as_an_argument() {
+    let now = moment("2026-11-30T11:48", "Europe/Berlin");
+    for text in
+        ["every day at 10am until Christmas", "tomorrow at 10:00 CST", "daily at 9am and 6pm"]
+    {
+        let found = scanned(text).times;
+        let is_taken =
+            |time: &Found| time.arms(now.timestamp()) || time.is_proposal(now.timestamp());
+        assert!(found.iter().all(|time| !is_taken(time)), "{text}: {found:?}");
+        let refused = whole(text, &now, Time::constant(9, 0, 0, 0)).unwrap_err();
+        assert!(matches!(refused, NotATime::Flawed(_)), "{text}: {refused}");
     }
 }
 
