@@ -98,7 +98,7 @@ impl Service {
                 Some(Outgoing::Nothing) | None => None,
             };
             let held = (next == Some(Outgoing::Nothing)).then(|| HELD.to_owned());
-            let why = sink.why.clone().or(held).or(why);
+            let why = held.or_else(|| sink.why.clone()).or(why);
             all.push(WaitingMessages { sink, since, next_try, why });
         }
         Ok(all)
