@@ -148,7 +148,13 @@ impl Reloader {
         self.reach.scheduler.reconfigure(jobs::settings(&config));
         self.reach.mcp.send_replace(mcp_settings(&config));
         self.reach.config.send_replace(Arc::new(config.clone()));
-        Ok(self.note(loaded, config))
+        let mut reloaded = self.note(loaded, config);
+        // A configuration that is sound may name files that are not there.
+        match self.reach.service.sink_troubles().await {
+            Ok(troubles) => reloaded.warnings.extend(troubles),
+            Err(error) => tracing::warn!(%error, "reminders wait for the store"),
+        }
+        Ok(reloaded)
     }
 
     /// Notes what is in force now.

@@ -27,9 +27,11 @@ use crate::cli::{self, Fault};
 use crate::config::{Config, Loaded, Sources};
 use crate::domain::identity::{Access, AgentName};
 use crate::domain::job::Trigger;
+use crate::domain::limits::{IN_USE_WAIT, IN_USE_WAITS_MAX};
 use crate::jobs::{Reminding, Scheduler};
-use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket, Toolset};
+use crate::mcp::{self, AccessPolicy, Mcp, McpSettings, Server, Socket, SocketError, Toolset};
 use crate::ports::Meter;
+use crate::store::OpenError;
 use crate::telemetry::{Counters, Log};
 
 /// Time that calls in flight get to finish after a stop signal.
@@ -178,7 +180,7 @@ async fn bring_up(
     meter: Arc<dyn Meter>,
 ) -> anyhow::Result<Running> {
     let Start { sources, loaded, mut inherited, notifier, log, .. } = start;
-    let socket = socket(&mut inherited, &loaded)?;
+    let socket = once_free(async || socket(&mut inherited, &loaded)).await?;
     let place = socket.path().display().to_string();
     let state_dir = loaded.state_dir.path.clone();
     let watchdog = Arc::new(Watchdog::new(sd_notify::watchdog_enabled()));
@@ -244,17 +246,47 @@ async fn open(
         start_empty: start.is_empty,
     };
     start.notifier.status("opening the store");
-    let opening = tokio::task::spawn_blocking(move || Engine::open(&settings, meter));
+    let settings = Arc::new(settings);
+    let opening = once_free(async || {
+        let (settings, meter) = (Arc::clone(&settings), Arc::clone(&meter));
+        let opening = tokio::task::spawn_blocking(move || Engine::open(&settings, meter));
+        opening.await.context("open the engine")?
+    });
     tokio::select! {
-        opened = start.notifier.extending(opening) => {
-            Ok(Some(Arc::new(opened.context("open the engine")??)))
-        }
+        opened = start.notifier.extending(opening) => Ok(Some(Arc::new(opened?))),
         Stop { signal, .. } = signals.stop() => {
             start.notifier.stopping();
             tracing::info!(signal, "stopped while starting");
             Ok(None)
         }
     }
+}
+
+/// What `open` gives. A daemon that was just killed holds its files until the kernel has taken it
+/// apart, which takes a moment if it was large: what another one has is tried again for a while.
+async fn once_free<T>(mut open: impl AsyncFnMut() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let mut n_waits = 0;
+    loop {
+        match open().await {
+            Err(error) if n_waits < IN_USE_WAITS_MAX && is_in_use(&error) => {
+                if n_waits == 0 {
+                    tracing::info!(
+                        error = super::told(&error),
+                        "waiting for another daemon to end"
+                    );
+                }
+                n_waits += 1;
+                tokio::time::sleep(IN_USE_WAIT).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn is_in_use(error: &anyhow::Error) -> bool {
+    let store = error.downcast_ref::<OpenError>();
+    let socket = error.downcast_ref::<SocketError>();
+    matches!(store, Some(OpenError::InUse { .. })) || matches!(socket, Some(SocketError::Busy(_)))
 }
 
 /// The socket that systemd holds for this process, else one of its own.

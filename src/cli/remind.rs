@@ -290,7 +290,6 @@ async fn dead(
     }
     let deliveries = items(&answer, "deliveries");
     match action {
-        "list" if deliveries.is_empty() => say("every message arrived"),
         "list" => {}
         "drop" => say(&format!("dropped: {}", text(&answer["n_done"]))),
         _ => say(&format!("to be sent once more: {}", text(&answer["n_done"]))),
@@ -298,12 +297,45 @@ async fn dead(
     if !deliveries.is_empty() {
         say(&messages(deliveries, if action == "list" { "reminder" } else { "telling" }));
     }
+    if action == "list" {
+        waiting(&answer, deliveries.is_empty());
+    }
     remarks(&answer);
     Ok(())
 }
 
+/// What is due and has not been sent, by sink; `is_all`: no message was given up.
+fn waiting(answer: &Value, is_all: bool) {
+    let waiting = items(answer, "waiting");
+    let n: u64 = waiting.iter().filter_map(|sink| sink["n_waiting"].as_u64()).sum();
+    match (is_all, n) {
+        (true, 0) => say("every message arrived"),
+        (false, 0) => {}
+        (true, n) => say(&format!("no message was given up; waiting to be sent: {n}")),
+        (false, n) => say(&format!("waiting to be sent: {n}")),
+    }
+    for sink in waiting {
+        let next = match sink["next_try"].as_str() {
+            Some(at) => format!("next try {at}"),
+            None => text(&sink["state"]),
+        };
+        let [name, n, since] = [&sink["sink"], &sink["n_waiting"], &sink["since"]].map(text);
+        let mut words = format!("  {name}: {n} since {since}, {next}");
+        for (before, of) in [(": ", "why"), ("; ", "advice")] {
+            if sink[of].is_string() {
+                words.push_str(&format!("{before}{}", text(&sink[of])));
+            }
+        }
+        say(&words);
+    }
+}
+
 fn chosen(keys: &DeliveryKeys) -> ToolArguments {
-    fields([("keys", list_of(&keys.keys)), ("all", json!(keys.all.then_some(true)))])
+    fields([
+        ("keys", list_of(&keys.keys)),
+        ("sink", json!(keys.sink)),
+        ("all", json!(keys.all.then_some(true))),
+    ])
 }
 
 /// Messages as a table, with what they are `about`: a telling of the reminder, or a reminder.

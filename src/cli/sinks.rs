@@ -66,11 +66,17 @@ fn list(answer: &Value, json: bool) {
     remarks(answer);
 }
 
-/// How a sink is, why, and until when it is left alone.
+/// How a sink is, why, what helps, and until when it is left alone.
 fn state(sink: &Value) -> String {
     let mut words = text(&sink["state"]);
     if sink["why"].is_string() {
         words.push_str(&format!(": {}", text(&sink["why"])));
+    }
+    if sink["since"].is_string() {
+        words.push_str(&format!("\nsince {}", text(&sink["since"])));
+    }
+    if sink["advice"].is_string() {
+        words.push_str(&format!("\n{}", text(&sink["advice"])));
     }
     if sink["waits_until"].is_string() {
         words.push_str(&format!("\nleft alone until {}", text(&sink["waits_until"])));

@@ -244,6 +244,11 @@ pub const START_WAIT: Duration = Duration::from_secs(10);
 pub const LAST_WORDS_BYTES_MAX: u64 = 8_192;
 /// Time for `systemctl` to say whether the unit exists.
 pub const SYSTEMCTL_WAIT: Duration = Duration::from_secs(3);
+/// Time between two looks whether another daemon has let go of the store or the socket.
+pub const IN_USE_WAIT: Duration = Duration::from_millis(100);
+/// Such looks before a start is given up: five seconds (chosen: the kernel takes a killed process apart
+/// in less, unless its disk hangs).
+pub const IN_USE_WAITS_MAX: u32 = 50;
 /// Calls running at a time on all connections; more wait (a setting; this is its default).
 pub const CALLS_MAX: usize = 256;
 /// Connections of one uid.

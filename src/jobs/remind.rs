@@ -171,6 +171,9 @@ impl Reminding {
             self.service.review_reminders(now).await?;
             looks.anew();
         }
+        if self.service.reopen_sinks().await? {
+            looks.anew();
+        }
         let advanced = self.service.advance_reminders(now).await?;
         if advanced.n_told > 0 {
             looks.anew();

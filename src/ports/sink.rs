@@ -21,6 +21,20 @@ pub trait Sink: Send + Sync {
     /// What it can do.
     fn abilities(&self) -> Abilities;
 
+    /// Whether it could send anything, by what its files hold now; what it says has no secret in it.
+    ///
+    /// # Errors
+    /// Why not.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// A number that changes with the files that hold its secrets, and says nothing of what stands in
+    /// them. `None`: it has none.
+    fn mark(&self) -> Option<u64> {
+        None
+    }
+
     /// Tries once to deliver a message, within the time that the configuration gives it. It never
     /// tries again by itself, and what it says has no secret and no word of the message in it.
     fn deliver<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Outcome>;

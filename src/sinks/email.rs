@@ -16,6 +16,7 @@ use lettre::transport::smtp::commands::{Data, Mail as MailFrom, Rcpt};
 use lettre::transport::smtp::extension::ClientId;
 use reqwest::Url;
 
+use super::files;
 use super::judge::SENT;
 use super::mask::Mask;
 use super::text::{self, Style};
@@ -251,6 +252,15 @@ impl Sink for Email {
 
     fn place(&self) -> String {
         self.server().map_or_else(|why| why, |server| server.host)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.server()?;
+        self.settings.token_file.as_deref().map_or(Ok(()), |file| read_line(file).map(drop))
+    }
+
+    fn mark(&self) -> Option<u64> {
+        files::mark(&self.settings)
     }
 
     fn abilities(&self) -> Abilities {

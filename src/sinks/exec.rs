@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 
-use super::json;
+use super::{files, json};
 use crate::domain::reminder::Outcome;
 use crate::domain::sink::{Abilities, Message, SinkKind, SinkSettings};
 use crate::ports::Sink;
@@ -119,6 +119,16 @@ impl Sink for Exec {
 
     fn place(&self) -> String {
         self.0.command.first().cloned().unwrap_or_default()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let program = self.0.command.first().ok_or_else(|| self.0.key("command") + " is empty")?;
+        let found = std::fs::metadata(program);
+        found.map(drop).map_err(|error| format!("start {program}: {error}"))
+    }
+
+    fn mark(&self) -> Option<u64> {
+        files::mark(&self.0)
     }
 
     fn abilities(&self) -> Abilities {

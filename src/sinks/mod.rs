@@ -10,6 +10,7 @@
 
 mod text;
 
+mod files;
 mod judge;
 mod mask;
 mod sign;

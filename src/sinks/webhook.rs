@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use reqwest::Url;
 
+use super::files;
 use super::mask::Mask;
 use crate::domain::reminder::Outcome;
 use crate::domain::sink::{Abilities, Message, SinkKind, SinkSettings};
@@ -134,19 +135,24 @@ impl Webhook {
             }
             None => settings.to.first().cloned().unwrap_or_default(),
         };
-        let url = match (&settings.url_file, &settings.url) {
-            (Some(file), _) => {
-                let url = parsed(read_token(file)?.reveal())
-                    .map_err(|why| format!("{} holds no address: {why}", file.display()))?;
-                mask.add_url(&url);
-                url
-            }
-            (None, Some(url)) => {
-                parsed(url).map_err(|why| format!("{}: {why}", settings.key("url")))?
-            }
-            (None, None) => return Err(format!("{} is not set", settings.key("url"))),
-        };
+        let url = self.address()?;
+        if settings.url_file.is_some() {
+            mask.add_url(&url);
+        }
         Ok(Secrets { url, token, secret, to, mask })
+    }
+
+    /// Where it is asked.
+    fn address(&self) -> Result<Url, String> {
+        let settings = &self.settings;
+        match (&settings.url_file, &settings.url) {
+            (Some(file), _) => parsed(read_token(file)?.reveal())
+                .map_err(|why| format!("{} holds no address: {why}", file.display())),
+            (None, Some(url)) => {
+                parsed(url).map_err(|why| format!("{}: {why}", settings.key("url")))
+            }
+            (None, None) => Err(format!("{} is not set", settings.key("url"))),
+        }
     }
 }
 
@@ -182,7 +188,16 @@ impl Sink for Webhook {
     }
 
     fn place(&self) -> String {
-        self.secrets().map_or_else(|why| why, |secrets| http::host(&secrets.url))
+        let unknown = |_| "an address that cannot be read".to_owned();
+        self.address().map_or_else(unknown, |url| http::host(&url))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.secrets().map(drop)
+    }
+
+    fn mark(&self) -> Option<u64> {
+        files::mark(&self.settings)
     }
 
     fn abilities(&self) -> Abilities {

@@ -23,6 +23,10 @@ pub const EVENTS: &[LogEvent] = &[
     event("configuration", "a setting that is allowed but hardly meant"),
     event("descriptor limit not raised", "fewer connections than the hard limit would allow"),
     event("clients look for another socket than the one systemd holds", "set server.socket to it"),
+    event(
+        "waiting for another daemon to end",
+        "it has the store or the socket; a killed one a moment",
+    ),
     event("ready", "the store is open and the socket is served"),
     event("stopped while starting", "a signal came before the daemon was ready"),
     event("stopping", "a signal to stop came; calls in flight are answered"),
@@ -53,7 +57,11 @@ pub const EVENTS: &[LogEvent] = &[
     event("reminders told", "one message to a sink, and how many reminders were in it"),
     event("reminder not told", "a message that was given up or may not have arrived, and why"),
     event("occurrences not told", "they were missed while nothing ran; the next digest says so"),
-    event("sink takes nothing from us", "it is left alone until the configuration is reloaded"),
+    event(
+        "sink takes nothing from us",
+        "it waits until somebody sees to it, then: sinks test NAME",
+    ),
+    event("sink is tried again: its files have changed", "the next message shows whether it works"),
     event("outcome of a message not recorded", "it is taken for uncertain when its time is over"),
     event("acknowledgement lost", "of a message on the desktop; the reminder stays open"),
     event("due reminders could not be read", "an answer went to an agent without them"),

@@ -71,6 +71,22 @@ async fn a_second_daemon_on_the_same_store_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
+async fn a_daemon_waits_for_one_that_is_just_ending() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.state()).unwrap();
+    let lock = std::fs::File::create(home.state().join("recalld.lock")).unwrap();
+    lock.lock().unwrap();
+    let daemon = home.spawn();
+    eventually("it waits", async || {
+        home.log().contains("waiting for another daemon to end").then_some(())
+    })
+    .await;
+    drop(lock);
+    daemon.wait_until_it_answers().await;
+    assert!(daemon.stop().await.success());
+}
+
+#[tokio::test]
 async fn a_bad_configuration_names_every_problem_and_exits_with_78() {
     let home = Home::with_config("[store]\ncache_mb = \"big\"\n[recal]\nlimit = 3\n");
     for command in ["serve", "check-config"] {

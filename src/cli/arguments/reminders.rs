@@ -74,8 +74,11 @@ pub struct ReminderIds {
 #[derive(Debug, Args)]
 pub struct DeliveryKeys {
     /// Keys of `recalld remind dead`
-    #[arg(value_name = "KEY", required_unless_present = "all")]
+    #[arg(value_name = "KEY", required_unless_present_any = ["all", "sink"])]
     pub keys: Vec<String>,
+    /// All those for this sink, which may be gone from the configuration
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["keys", "all"], value_parser = filled)]
+    pub sink: Option<String>,
     /// All of them
     #[arg(long, conflicts_with = "keys")]
     pub all: bool,

@@ -220,7 +220,8 @@ const NAMES: &[(&str, &str, &str)] = &[
     (
         "reminders",
         "reminders",
-        "see to the sink and `recalld reload`; what did not get through: `recalld remind dead`",
+        "do what stands in brackets; each sink: `recalld sinks list`; what did not get through: \
+         `recalld remind dead`, to be sent again or dropped",
     ),
 ];
 

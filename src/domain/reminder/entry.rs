@@ -149,10 +149,21 @@ pub struct Enact {
     /// Rows as they are to be, each with the version that it had when it was read; it gets the next
     /// one. Key and reminder stay.
     pub rows: Vec<Row>,
-    /// What is known of sinks now; of one of which nothing is known nothing is kept.
-    pub sinks: Vec<(String, SinkState)>,
+    /// What is known of sinks from now on; of one of which nothing is known nothing is kept.
+    pub sinks: Vec<SinkChange>,
     /// Idempotency key, for the ids of what is new.
     pub request: Option<RequestKey>,
+}
+
+/// What is known of a sink, and what was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SinkChange {
+    /// Its name.
+    pub name: String,
+    /// What was known.
+    pub was: SinkState,
+    /// What is known from now on.
+    pub is: SinkState,
 }
 
 /// What came of an [`Enact`].

@@ -30,7 +30,9 @@ pub use delivery::{
     RetryPolicy, StepError,
 };
 pub use digest::{Message, fitting, messages};
-pub use entry::{Enact, Enacted, Entry, EntryQuery, Row, RowCount, SkippedNote, Source, View};
+pub use entry::{
+    Enact, Enacted, Entry, EntryQuery, Row, RowCount, SinkChange, SkippedNote, Source, View,
+};
 pub use form::{
     DeliveryForm, InvalidForm, LeaseForm, OpenForm, ReminderForm, SinkForm, SnoozeForm,
 };

@@ -1,5 +1,7 @@
 //! Which rows of a sink go next, as one message.
 
+use std::collections::BTreeSet;
+
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -123,7 +125,7 @@ pub fn left_behind<'a>(
     held: impl Iterator<Item = &'a Row>,
     going: impl Iterator<Item = &'a Row>,
 ) -> Vec<Row> {
-    let going: Vec<DeliveryKey> = going.filter_map(|row| row.message).collect();
+    let going: BTreeSet<DeliveryKey> = going.filter_map(|row| row.message).collect();
     let is_left = |row: &&Row| row.message.is_some_and(|key| going.contains(&key));
     held.filter(is_left)
         .map(|row| {

@@ -17,12 +17,14 @@ pub struct Backoff {
 
 impl Backoff {
     /// The wait after the n-th attempt, from 1: `random` (0.0..1.0) of a bound that doubles each
-    /// time (Brooker 2015, "Exponential Backoff and Jitter", full jitter).
+    /// time (Brooker 2015, "Exponential Backoff and Jitter", full jitter), in whole microseconds: times
+    /// are kept so, and what was kept is compared with what is at hand.
     pub fn wait(&self, n_attempts: u32, random: f64) -> SignedDuration {
         let doublings = n_attempts.saturating_sub(1).min(20);
         let bound = self.base.saturating_mul(1 << doublings).min(self.max);
-        SignedDuration::try_from_secs_f64(bound.as_secs_f64() * random.clamp(0.0, 1.0))
-            .unwrap_or(bound)
+        let wait = SignedDuration::try_from_secs_f64(bound.as_secs_f64() * random.clamp(0.0, 1.0))
+            .unwrap_or(bound);
+        i64::try_from(wait.as_micros()).map_or(wait, SignedDuration::from_micros)
     }
 }
 

@@ -106,7 +106,7 @@ const HAN: [&str; 16] = [
 /// Characters before them that tell of an ask: 谢谢提醒我, 有人提醒我.
 const HAN_OTHER: [char; 8] = ['用', '没', '谢', '必', '需', '有', '曾', '经'];
 /// Characters of one who is asked; after other words someone else reminds: 妈妈提醒我.
-const HAN_ASKED: &str = "请你帮要能得时候后前并再就烦下会点记给次早晚";
+const HAN_ASKED: &str = "请你帮要能得时候后前并再就烦下会点记给次早晚节日";
 /// Small words that are cut off at both ends of what it is about.
 const EDGES: &str = "to that about of please and for on at by in the from - : , ; . ! ? ， 。 ； ： ！ ？ 、 ( ) ( ） （";
 

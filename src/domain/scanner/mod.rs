@@ -14,6 +14,7 @@ mod asks;
 mod context;
 mod flaws;
 mod grammar;
+mod joining;
 mod leads;
 mod length;
 mod lexemes;

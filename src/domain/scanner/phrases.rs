@@ -7,6 +7,7 @@ use super::asks::{self, Ask, Heard};
 use super::context::Context;
 use super::flaws::{self, days};
 use super::grammar::{self, Line, Phrase};
+use super::joining::{joined, shared};
 use super::leads;
 use super::length::Unit;
 use super::lexemes::{self, Lexeme};
@@ -24,10 +25,6 @@ use crate::domain::limits::SCANNED_TIMES_MAX;
 use crate::domain::reminder::Lead;
 use crate::domain::text::sentences::sentences;
 
-/// Most lexemes between two phrases that are joined; chosen.
-const GAP_MAX: usize = 12;
-/// Factor on the confidence where a comma or an "and" stands between them.
-const GAP_DOUBT: f64 = 0.85;
 /// Factor on the confidence of a time that is denied.
 const DENIED_DOUBT: f64 = 0.4;
 /// Factor on the confidence of a time that nobody wants to be reminded of.
@@ -211,7 +208,7 @@ fn moved_from(line: &Line<'_>) -> Option<Range<usize>> {
 }
 
 fn times(line: &Line<'_>, phrases: Vec<Phrase>, said: Said<'_>, context: Context) -> Vec<Timed> {
-    joined(line, phrases)
+    shared(line, joined(line, phrases))
         .into_iter()
         .filter_map(|(mut slots, pieces)| {
             if context.is_birthday && slots.is_yearless() {
@@ -264,88 +261,6 @@ fn no_zone(line: &Line<'_>, slots: &Slots, pieces: &[Range<usize>]) -> Option<Un
     let time = time.replacen(&word, "", 1);
     let time = time.trim_matches(|c: char| !c.is_alphanumeric());
     Some(Unarmed::Zone { time: quoted(time), word })
-}
-
-/// The phrases, those made one that tell parts of one time: "tomorrow I see Bob at 3pm".
-fn joined(line: &Line<'_>, phrases: Vec<Phrase>) -> Vec<(Slots, Vec<Range<usize>>)> {
-    let mut all: Vec<(Slots, Vec<Range<usize>>)> = Vec::new();
-    for phrase in phrases {
-        if let Some((slots, pieces)) = all.last_mut()
-            && let Some(both) = bounded(slots, &phrase.slots)
-        {
-            *slots = both;
-            pieces.push(phrase.lexemes);
-            continue;
-        }
-        if let Some((slots, pieces)) = all.last_mut()
-            && let Some(gap) = pieces.last().map(|piece| piece.end..phrase.lexemes.start)
-            && gap.len() <= GAP_MAX
-            && let Some(both) = joint(slots, &phrase.slots)
-        {
-            let is_apart = line.kinds.get(gap).is_some_and(|between| {
-                between.iter().any(|kind| {
-                    matches!(kind, Lexeme::Mark(',' | ';' | ':') | Lexeme::Cue(Cue::And))
-                })
-            });
-            *slots = both;
-            if is_apart {
-                slots.doubt *= GAP_DOUBT;
-            }
-            pieces.push(phrase.lexemes);
-            continue;
-        }
-        all.push((phrase.slots, vec![phrase.lexemes]));
-    }
-    all
-}
-
-/// A rule and what bounds it, whatever stands between them: "every Monday I water the plants until 20
-/// December", "starting on Friday, remind me every day".
-fn bounded(first: &Slots, second: &Slots) -> Option<Slots> {
-    if first.recurs() {
-        first.clone().with(&second.bound()?)
-    } else {
-        second.clone().with(&first.bound()?)
-    }
-}
-
-/// Two phrases as one, if each tells what the other leaves out.
-fn joint(first: &Slots, second: &Slots) -> Option<Slots> {
-    let is_hour = |slots: &Slots| {
-        (slots.clock.is_some() || slots.part.is_some())
-            && !slots.has_day()
-            && !slots.recurs()
-            && !slots.is_moment()
-    };
-    let is_day = |slots: &Slots| {
-        slots.clock.is_none() && !slots.is_moment() && (slots.has_day() || slots.recurs())
-    };
-    let is_cycle = |slots: &Slots| {
-        slots.cycle.is_some() && slots.days.is_empty() && !slots.has_day() && slots.clock.is_none()
-    };
-    // "weekly team meeting every Friday": the second says it whole.
-    if is_cycle(first)
-        && !second.days.is_empty()
-        && second.cycle.is_some_and(|cycle| Some(cycle) == first.cycle)
-    {
-        return Some(second.clone());
-    }
-    let is_whole = |slots: &Slots| slots.has_day() || !slots.days.is_empty();
-    let fits = is_day(first) && is_hour(second)
-        || is_hour(first) && is_day(second)
-        || is_cycle(first) && is_whole(second)
-        || is_cycle(second) && is_whole(first);
-    // "at 2 PM, which saves me 30 minutes daily"
-    let is_afterthought = is_hour(first) && is_cycle(second);
-    // The part of the day alone ("morning, see you Friday") joins nothing.
-    let is_part = |slots: &Slots| is_hour(slots) && slots.clock.is_none();
-    if !fits || is_afterthought || is_part(first) || is_part(second) {
-        return None;
-    }
-    // The one that recurs goes first: a weekday becomes one of its days.
-    let (base, more) =
-        if second.recurs() && !first.recurs() { (second, first) } else { (first, second) };
-    more.pieces().iter().try_fold(base.clone(), Slots::with)
 }
 
 /// The bytes of the reading that lexemes cover.

@@ -145,6 +145,17 @@ impl Slots {
         self.instant.is_some() || self.elapsed.is_some()
     }
 
+    /// Whether it is a time of day and nothing more.
+    pub(super) fn is_hour(&self) -> bool {
+        self.clock.is_some() && !self.has_day() && !self.recurs() && !self.is_moment()
+    }
+
+    /// Whether it is a single day and nothing more.
+    pub(super) fn is_bare_day(&self) -> bool {
+        let is_timed = self.clock.is_some() || self.part.is_some() || self.is_moment();
+        self.has_day() && !is_timed && !self.recurs()
+    }
+
     /// Whether nothing that tells a time is there.
     pub(super) fn is_empty(&self) -> bool {
         let is_bare = self.clock.is_none() && self.part.is_none();

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::super::Shared;
 use super::super::args::Arguments;
 use super::super::control::{ConfigReport, WatchdogReport};
+use super::super::reminders::sink_facts;
 use super::super::reply::{Reply, put};
 use super::super::schema::{self, Conduct};
 use super::{Call, Outcome, job_facts};
@@ -15,7 +16,7 @@ use crate::domain::limits::NAMESPACES_PER_CALL_MAX;
 use crate::domain::namespace::Namespace;
 use crate::ports::{LlmReport, LogReport, ParityReport};
 use crate::service::meaning::Reembedding;
-use crate::service::remind::{RemindersStatus, SinkReport};
+use crate::service::remind::RemindersStatus;
 use crate::service::status::{
     Comparison, LlmStatus, PartState, PartStatus, SessionCounts, StatusReport,
 };
@@ -152,25 +153,9 @@ fn sessions(counts: &[SessionCounts], caller: &Caller) -> Value {
 
 /// What is due next, and the sinks. None of it has a secret or a word of a reminder in it.
 fn reminders(status: &RemindersStatus) -> JsonObject {
-    let sink = |sink: &SinkReport| {
-        let mut value = JsonObject::new();
-        put(&mut value, "name", sink.name.as_str());
-        if let Some((kind, place)) = &sink.place {
-            put(&mut value, "kind", kind.as_str());
-            put(&mut value, "place", place.as_str());
-        }
-        put(&mut value, "n_queued", sink.n_queued);
-        put(&mut value, "n_dead", sink.n_dead);
-        put(&mut value, "n_uncertain", sink.n_uncertain);
-        put(&mut value, "n_failures", sink.state.n_failures);
-        put(&mut value, "waits_until", sink.waits_until.map(|at| at.to_string()));
-        put(&mut value, "disabled", sink.state.disabled.as_deref());
-        put(&mut value, "disabled_at", sink.state.disabled_at.map(|at| at.to_string()));
-        value
-    };
     let mut value = JsonObject::new();
     put(&mut value, "next_at", status.next_at.map(|at| at.to_string()));
-    put(&mut value, "sinks", status.sinks.iter().map(sink).collect::<Vec<_>>());
+    put(&mut value, "sinks", status.sinks.iter().map(sink_facts).collect::<Vec<_>>());
     value
 }
 

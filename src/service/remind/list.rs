@@ -167,7 +167,7 @@ impl Service {
     }
 
     async fn dead_entries(&self) -> Result<Vec<Entry>, ServiceError> {
-        let rows = self.dead_rows().await?;
+        let rows = self.dead_rows(None).await?;
         let mut ids: Vec<MemoryId> = rows.iter().map(|row| row.reminder).collect();
         ids.sort_unstable();
         ids.dedup();

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::deliver::within;
 use super::outlets::HOOK;
+use super::send::within;
 use super::set::usual_zone;
 use crate::domain::reminder::{DeliveryKey, Gate, Kind, Outcome, told};
 use crate::domain::sink::Message;
@@ -17,7 +17,8 @@ impl Service {
         why: &str,
         now: Timestamp,
     ) -> Result<(), ServiceError> {
-        let text = format!("{why}\nWhat is due there waits. See to it, then: recalld reload");
+        let text =
+            format!("{why}\nWhat is due there waits. See to it, then: recalld sinks test {name}");
         let message = self.notice(name, format!("Sink {name} takes no reminders"), &text, now);
         for outlet in self.outlets.all().iter() {
             let other = outlet.sink.name();

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::advance::Advanced;
-use super::deliver::retry_policy;
+use super::send::retry_policy;
 use crate::domain::limits::SCAN_PAGE;
 use crate::domain::reminder::{DeliveryState, Enact};
 use crate::service::{Service, ServiceError};
@@ -38,14 +38,10 @@ impl Service {
     /// # Errors
     /// Those of [`Service::advance_reminders`].
     pub async fn see_to_reminders(&self, now: Timestamp) -> Result<Advanced, ServiceError> {
-        let mut sinks = self.reminders.sink_states().await?;
-        sinks.retain(|(_, state)| state.disabled.is_some());
-        if !sinks.is_empty() {
-            for (_, state) in &mut sinks {
-                state.enable();
+        for (name, state) in self.reminders.sink_states().await? {
+            if state.disabled.is_some() {
+                self.try_anew(&name).await?;
             }
-            let enact = Enact { sinks, ..Enact::default() };
-            self.enact_reminders(enact, now).await?;
         }
         self.review_reminders(now).await
     }

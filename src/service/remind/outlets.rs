@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::sync::{Notify, watch};
 
+use super::doubts::Doubts;
 use crate::domain::reminder::{Enact, Enacted, QuietHours};
 use crate::ports::{Sink, StoreError};
 use crate::service::Service;
@@ -33,6 +34,8 @@ pub struct Outlet {
 pub(crate) struct Outlets {
     all: RwLock<Arc<Vec<Outlet>>>,
     changed: Notify,
+    /// What is known of those that took nothing.
+    pub(super) doubts: Doubts,
     /// Grows with each change of a reminder.
     n_changes: watch::Sender<u64>,
 }
@@ -53,6 +56,11 @@ impl Outlets {
         let all = self.all();
         let names = all.iter().map(|outlet| outlet.sink.name());
         names.filter(|name| *name != HOOK).map(str::to_owned).collect()
+    }
+
+    /// How often a reminder has changed.
+    pub(super) fn n_changes(&self) -> u64 {
+        *self.n_changes.borrow()
     }
 
     /// Says that something may be due earlier.

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::owner::SinkReport;
+use super::condition::SinkCondition;
+use super::sinks::SinkReport;
 use crate::domain::reminder::{BREAKER, told};
 use crate::ports::StoreError;
 use crate::service::Service;
@@ -21,24 +22,42 @@ impl RemindersStatus {
     fn trouble(&self, said: impl Fn(Timestamp) -> String) -> Option<String> {
         let mut troubles: Vec<String> =
             self.sinks.iter().filter_map(|sink| trouble(sink, &said)).collect();
-        let n_dead: u64 = self.sinks.iter().map(|sink| sink.n_dead + sink.n_uncertain).sum();
+        let there = self.sinks.iter().filter(|sink| sink.condition != SinkCondition::Gone);
+        let n_dead: u64 = there.map(n_lost).sum();
         if n_dead > 0 {
             let what = "messages that did not get through";
-            troubles.push(format!("{what}: {n_dead} (recalld remind dead)"));
+            troubles.push(format!("{what}: {n_dead} (`recalld remind dead`)"));
         }
         (!troubles.is_empty()).then(|| troubles.join("; "))
     }
 }
 
+fn n_lost(sink: &SinkReport) -> u64 {
+    sink.n_dead + sink.n_uncertain
+}
+
 fn trouble(sink: &SinkReport, said: impl Fn(Timestamp) -> String) -> Option<String> {
-    let name = &sink.name;
-    if let Some(why) = &sink.state.disabled {
-        let since =
-            sink.state.disabled_at.map_or_else(String::new, |at| format!(" since {}", said(at)));
-        return Some(format!("sink {name} takes nothing{since}: {why}"));
+    let (name, why) = (&sink.name, sink.why.as_deref().unwrap_or("the reason is not known"));
+    let advice = sink.advice.as_ref().map_or_else(String::new, |advice| format!(" ({advice})"));
+    match sink.condition {
+        SinkCondition::Ok => None,
+        SinkCondition::Failing => (sink.n_failures >= BREAKER.n_failures)
+            .then(|| format!("sink {name} failed {} times in a row: {why}", sink.n_failures)),
+        SinkCondition::Untried => {
+            Some(format!("sink {name} took nothing and was not tried since: {why}{advice}"))
+        }
+        SinkCondition::Disabled => {
+            let since = sink.since.map_or_else(String::new, |at| format!(" since {}", said(at)));
+            Some(format!("sink {name} takes nothing{since}: {why}{advice}"))
+        }
+        SinkCondition::Gone => (n_lost(sink) > 0).then(|| {
+            format!(
+                "sink {name} is not configured any more, messages for it that did not get \
+                 through: {}{advice}",
+                n_lost(sink)
+            )
+        }),
     }
-    let n = sink.state.n_failures;
-    (n >= BREAKER.n_failures).then(|| format!("sink {name} failed {n} times in a row"))
 }
 
 impl Service {
@@ -52,6 +71,20 @@ impl Service {
         let zone = super::set::usual_zone(&settings);
         let trouble = status.trouble(|at| told(at, zone));
         Ok((status, trouble))
+    }
+
+    /// What is wrong with each sink that takes nothing, or took nothing when it was last tried.
+    ///
+    /// # Errors
+    /// `Store`.
+    pub async fn sink_troubles(&self) -> Result<Vec<String>, StoreError> {
+        let settings = self.settings();
+        let zone = super::set::usual_zone(&settings);
+        let mut sinks = self.known_sinks().await?;
+        sinks.retain(|sink| {
+            matches!(sink.condition, SinkCondition::Disabled | SinkCondition::Untried)
+        });
+        Ok(sinks.iter().filter_map(|sink| trouble(sink, |at| told(at, zone))).collect())
     }
 
     /// Whether reminders reach anybody but agents.

@@ -26,8 +26,8 @@ use crate::domain::session::SessionPolicy;
 use crate::index::clusters::DensityClusterer;
 use crate::index::{EmbeddedIndex, IndexSettings};
 use crate::ports::{
-    Candidates as _, Clock as _, Embedder, Ids, IndexReport, Measured, Meter, Scorer, Store,
-    Summarizer,
+    Candidates as _, Clock as _, Embedder, Ids, IndexReport, Measured, Meter, Reminders, Scorer,
+    Store, Summarizer,
 };
 use crate::service::backup::BackupPolicy;
 use crate::service::contradict::ContradictionSettings;
@@ -181,12 +181,21 @@ impl Fixture {
 
     /// Other use cases over the same store, as after a restart; without models.
     pub(super) fn restarted(&self, settings: Settings) -> Arc<Service> {
+        self.restarted_on(self.store.clone(), settings)
+    }
+
+    /// The same with another port of the reminders.
+    pub(super) fn restarted_on(
+        &self,
+        reminders: Arc<dyn Reminders>,
+        settings: Settings,
+    ) -> Arc<Service> {
         let store = &self.store;
         let ports = Ports {
             store: store.clone(),
             ledger: store.clone(),
             sessions: store.clone(),
-            reminders: store.clone(),
+            reminders,
             backups: Arc::new(RedbBackups::new(store.clone(), self.dir.path().join("backups"))),
             transfer: store.clone(),
             candidates: self.index.clone(),

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::recorder::{Answer, Recorder, World, outlet, time};
+use crate::domain::reminder::Outcome;
 use crate::jobs::Reminding;
 use crate::ports::Clock;
 
@@ -16,12 +18,17 @@ use crate::ports::Clock;
 const LONGEST: Duration = Duration::from_mins(1);
 
 fn begin(w: &World) -> (CancellationToken, JoinHandle<()>) {
+    begin_asked(w, || std::future::pending().boxed())
+}
+
+fn begin_asked(
+    w: &World,
+    asked: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
+) -> (CancellationToken, JoinHandle<()>) {
     let stop = CancellationToken::new();
     let clock: Arc<dyn Clock> = w.f.clock.clone();
     let reminding = Reminding { service: Arc::clone(&w.service), clock, stop: stop.clone() };
-    let living = tokio::spawn(async move {
-        reminding.live(|| std::future::pending().boxed()).await;
-    });
+    let living = tokio::spawn(async move { reminding.live(asked).await });
     (stop, living)
 }
 
@@ -92,4 +99,20 @@ async fn a_slow_sink_holds_up_no_other_and_the_end_waits_for_its_answer() {
     let report = w.service.sink_reports().await.unwrap();
     let phone = report.iter().find(|report| report.name == "phone").unwrap();
     assert_eq!(phone.n_queued, 1, "what had not begun waits for the next start");
+}
+
+#[tokio::test]
+async fn a_sink_whose_files_have_changed_is_told_what_waits_without_other_news() {
+    let w = World::new().await;
+    w.team.answers([Answer::Is(Outcome::Disabled("401".to_owned()))]);
+    w.set_at("tea", "2026-11-30T14:00").await;
+    w.f.clock.set(time("2026-11-30T14:00+01:00"));
+    // It goes round all the time, as it does by itself every half minute.
+    let (stop, living) = begin_asked(&w, || tokio::time::sleep(Duration::from_millis(2)).boxed());
+    arrived(&w.team, 1).await;
+    w.f.clock.advance(Duration::from_mins(10));
+    w.team.gets_other_files();
+    arrived(&w.team, 2).await;
+    stop.cancel();
+    living.await.unwrap();
 }

@@ -10,6 +10,8 @@ mod backups;
 mod consolidating;
 mod context;
 mod contradicting;
+mod counting;
+mod doubting;
 mod extracting;
 mod foreseeing;
 mod forgetting;

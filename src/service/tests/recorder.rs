@@ -1,6 +1,7 @@
 //! A sink that keeps what it is given and answers what it was told to, and a way to live with it.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -41,6 +42,8 @@ pub(super) struct Recorder {
     clock: Arc<ManualClock>,
     answers: Mutex<VecDeque<Answer>>,
     arrived: Mutex<Vec<Arrived>>,
+    mark: AtomicU64,
+    lacks: Mutex<Option<String>>,
     acks: (
         mpsc::UnboundedSender<DeliveryKey>,
         tokio::sync::Mutex<mpsc::UnboundedReceiver<DeliveryKey>>,
@@ -56,6 +59,8 @@ impl Recorder {
             clock: Arc::clone(clock),
             answers: Mutex::default(),
             arrived: Mutex::default(),
+            mark: AtomicU64::default(),
+            lacks: Mutex::default(),
             acks: (sender, tokio::sync::Mutex::new(receiver)),
         })
     }
@@ -78,6 +83,16 @@ impl Recorder {
         self.acks.0.send(key).unwrap();
     }
 
+    /// Its files are others.
+    pub(super) fn gets_other_files(&self) {
+        self.mark.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Its files do not hold what it needs, for this reason.
+    pub(super) fn lacks(&self, why: &str) {
+        *self.lacks.lock().unwrap() = Some(why.to_owned());
+    }
+
     pub(super) fn may(&self, change: impl FnOnce(&mut Abilities)) {
         change(&mut self.abilities.lock().unwrap());
     }
@@ -98,6 +113,14 @@ impl Sink for Recorder {
 
     fn abilities(&self) -> Abilities {
         *self.abilities.lock().unwrap()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.lacks.lock().unwrap().clone().map_or(Ok(()), Err)
+    }
+
+    fn mark(&self) -> Option<u64> {
+        Some(self.mark.load(Ordering::Relaxed))
     }
 
     fn deliver<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Outcome> {
@@ -199,7 +222,7 @@ impl World {
     }
 }
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     let mut settings = service_settings();
     settings.reminders.zone = Some(jiff::tz::TimeZone::get("Europe/Berlin").unwrap());
     settings

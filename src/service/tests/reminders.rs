@@ -145,7 +145,7 @@ async fn a_text_that_is_half_a_rule_sets_nothing() {
         ("every Friday the 13th at 9:00 be careful", "`every Friday` recurs"),
         ("每月第二个和第四个周二上午10点开会", "`每月` recurs"),
         ("every 2nd and 4th Tuesday at 10:00 review", "`every 2nd and 4th Tuesday` is not"),
-        ("pills every day at 8am and 8pm", "`and 8pm` is not understood"),
+        ("pills every day at 8am until Christmas", "`until Christmas` is not understood"),
         ("Easter Sunday at 10:00 brunch", "`easter` beside `Sunday at 10:00` names a day"),
         ("call on 4/12/2026 at 15:00", "`4/12/2026` beside `at 15:00` names a day"),
     ] {
@@ -224,7 +224,8 @@ async fn words_about_a_time_that_are_not_understood_are_quoted() {
         (at("2026-12-04T15:00+25:00"), ["at", "`+25:00`"]),
         (at("today at 9:30"), ["at", "is over"]),
         (rule("every weekday until Christmas"), ["rule", "`until Christmas`"]),
-        (rule("daily at 9am and 6pm"), ["rule", "`and 6pm`"]),
+        (rule("daily at 9am and 6pm"), ["rule", "several times"]),
+        (rule("daily at 9am, 1pm and 6pm"), ["rule", "`, 1pm`"]),
         (rule("每月最后一个工作日"), ["rule", "`最后一个工作日`"]),
         (rule("twice a day"), ["rule", "`twice a day` comes more often than daily"]),
         (rule("every 5 minutes"), ["rule", "once a day at most"]),

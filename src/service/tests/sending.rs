@@ -9,12 +9,19 @@ use super::recorder::{Answer, Recorder, World, outlet, says, time};
 use crate::domain::id::MemoryId;
 use crate::domain::reminder::{DeliveryKey, DeliveryState, Outcome};
 use crate::ports::Reminders;
-use crate::service::remind::{ReminderAction, SetReminder, SinkReport, UpdateReminder};
+use crate::service::remind::{
+    DeadOnes, ReminderAction, SetReminder, SinkCondition, SinkReport, UpdateReminder,
+};
 use crate::service::status::{PartState, StatusReport};
 
 fn retry(after: Option<i64>, why: &str) -> Answer {
     let after = after.map(SignedDuration::from_secs);
     Answer::Is(Outcome::Retry { after, why: why.to_owned() })
+}
+
+/// The message whose key begins with these digits.
+fn one(key: &str) -> DeadOnes {
+    DeadOnes::Keys(vec![key.to_owned()])
 }
 
 async fn report(w: &World, name: &str) -> SinkReport {
@@ -62,8 +69,8 @@ async fn what_is_refused_is_dead_at_once_with_the_reason_and_can_be_sent_again_o
     assert!(dead[0].row.delivery.why.as_ref().unwrap().contains("19021"));
     assert_eq!(report(&w, "team").await.n_dead, 2);
     let key = |at: usize| dead[at].row.delivery.key.to_string();
-    w.service.retry_delivery(&owner(), &key(0)).await.unwrap();
-    w.service.drop_delivery(&owner(), &key(1)[..8]).await.unwrap();
+    w.service.retry_dead(&owner(), &one(&key(0))).await.unwrap();
+    w.service.drop_dead(&owner(), &one(&key(1)[..8])).await.unwrap();
     w.live_until("2026-11-30T16:01+01:00").await;
     assert_eq!(w.team.arrived().len(), 3);
     assert_eq!(report(&w, "team").await.n_dead, 0);
@@ -73,7 +80,7 @@ async fn what_is_refused_is_dead_at_once_with_the_reason_and_can_be_sent_again_o
         (key(0).as_str(), owner()),
         (key(0).as_str(), agent("a")),
     ] {
-        assert!(w.service.retry_delivery(&caller, key).await.is_err(), "{key}");
+        assert!(w.service.retry_dead(&caller, &one(key)).await.is_err(), "{key}");
     }
     assert!(w.service.dead_letters(&agent("a"), 10).await.is_err());
 }
@@ -91,7 +98,7 @@ async fn a_part_of_a_digest_that_was_refused_is_sent_again_under_its_own_key() {
     assert_eq!((w.team.arrived().len(), dead.len()), (1, 3));
     for (n, letter) in dead.iter().enumerate() {
         let key = letter.row.delivery.key;
-        w.service.retry_delivery(&owner(), &key.to_string()).await.unwrap();
+        w.service.retry_dead(&owner(), &one(&key.to_string())).await.unwrap();
         w.live_until(&format!("2026-11-30T14:{:02}+01:00", n + 5)).await;
         assert_eq!(w.team.arrived().last().unwrap().message.key, key);
     }
@@ -112,6 +119,9 @@ async fn what_waits_for_a_failing_sink_is_held_while_its_reminder_is_paused_and_
     act(&w, id, ReminderAction::Pause).await;
     w.live_until("2026-11-30T15:00+01:00").await;
     assert_eq!(w.team.arrived().len(), 1, "paused");
+    let waiting = w.service.waiting_messages(&owner()).await.unwrap();
+    assert_eq!((waiting.len(), waiting[0].next_try), (1, None));
+    assert_eq!(waiting[0].why.as_deref(), Some("held until the reminder is resumed"));
     act(&w, id, ReminderAction::Resume).await;
     w.live_until("2026-11-30T15:01+01:00").await;
     let arrived = w.team.arrived();
@@ -199,7 +209,7 @@ async fn a_sink_that_fails_again_and_again_is_left_alone_and_then_told_together(
     w.live_until("2026-11-30T15:00+01:00").await;
     assert_eq!(count(&w, DeliveryState::Sent).await, 10);
     assert!(w.team.arrived().len() < 15, "{:?}", w.team.times());
-    assert_eq!(report(&w, "team").await.state.n_failures, 0);
+    assert_eq!(report(&w, "team").await.n_failures, 0);
 }
 
 #[tokio::test]
@@ -220,16 +230,16 @@ async fn status_says_what_is_wrong_with_the_sinks() {
     assert_eq!(
         because,
         "sink team takes nothing since Mon 30 Nov 2026 15:00 +01:00 Europe/Berlin: 404: no such \
-         webhook; messages that did not get through: 1 (recalld remind dead)"
+         webhook (see to it, then `recalld sinks test team`; a change of its files is noticed by \
+         itself); messages that did not get through: 1 (`recalld remind dead`)"
     );
     assert_eq!(report.reminders.unwrap().sinks[0].n_queued, 1);
     w.service.use_sinks(Vec::new());
     let dead = w.service.dead_letters(&owner(), 10).await.unwrap();
     let key = dead[0].row.delivery.key.to_string();
-    w.service.drop_delivery(&owner(), &key).await.unwrap();
+    w.service.drop_dead(&owner(), &one(&key)).await.unwrap();
     w.live_until("2026-11-30T16:01+01:00").await;
-    let dead = w.service.dead_letters(&owner(), 10).await.unwrap();
-    w.service.drop_delivery(&owner(), &dead[0].row.delivery.key.to_string()).await.unwrap();
+    w.service.drop_dead(&owner(), &DeadOnes::Sink("team".to_owned())).await.unwrap();
     assert!(matches!(part(&w.service.status().await), PartState::Off { .. }));
 }
 
@@ -243,12 +253,20 @@ async fn a_sink_that_takes_nothing_holds_its_messages_until_somebody_sees_to_it(
     w.live_until("2026-11-30T16:00+01:00").await;
     assert_eq!(w.team.arrived().len(), 1, "it is not asked again");
     let team = report(&w, "team").await;
-    assert_eq!(team.state.disabled.as_deref(), Some("404: no such webhook"));
-    assert_eq!(team.state.disabled_at, Some(time("2026-11-30T14:00+01:00")));
+    assert_eq!(team.condition, SinkCondition::Disabled);
+    assert_eq!(team.why.as_deref(), Some("404: no such webhook"));
+    assert_eq!(team.since, Some(time("2026-11-30T14:00+01:00")));
     assert_eq!(team.n_queued, 3);
     w.service.see_to_reminders(w.now()).await.unwrap();
+    // Nobody knows yet whether it works.
+    let team = report(&w, "team").await;
+    assert_eq!(team.condition, SinkCondition::Untried);
+    assert_eq!(team.why.as_deref(), Some("404: no such webhook"));
+    assert_eq!(w.service.sink_troubles().await.unwrap().len(), 1);
     w.live_until("2026-11-30T16:30+01:00").await;
     assert_eq!(count(&w, DeliveryState::Sent).await, 3);
+    assert_eq!(report(&w, "team").await.condition, SinkCondition::Ok);
+    assert_eq!(w.service.sink_troubles().await.unwrap(), [""; 0]);
     // What waits for too long is given up, with the reason.
     w.team.answers([Answer::Is(Outcome::Disabled("gone".to_owned()))]);
     w.set_at("late", "2026-11-30T17:00").await;
@@ -257,7 +275,11 @@ async fn a_sink_that_takes_nothing_holds_its_messages_until_somebody_sees_to_it(
     assert_eq!(dead[0].row.delivery.why.as_deref(), Some("expired: gone"));
     // A test that gets through shows that somebody has seen to it.
     w.service.test_sink(&owner(), "team").await.unwrap();
-    assert_eq!(report(&w, "team").await.state.disabled, None);
+    assert_eq!(report(&w, "team").await.condition, SinkCondition::Ok);
+    // One that does not shows that nobody has.
+    w.team.answers([Answer::Is(Outcome::Disabled("401".to_owned()))]);
+    w.service.test_sink(&owner(), "team").await.unwrap();
+    assert_eq!(report(&w, "team").await.condition, SinkCondition::Disabled);
     assert!(w.service.test_sink(&owner(), "tema").await.is_err());
     assert!(w.service.test_sink(&agent("a"), "team").await.is_err());
 }
@@ -270,14 +292,15 @@ async fn that_a_sink_takes_nothing_is_told_through_another_one_once() {
     w.team.answers([Answer::Is(Outcome::Disabled("404: no such webhook".to_owned()))]);
     for at in ["2026-11-30T14:00", "2026-11-30T15:00"] {
         let sinks = vec!["team".to_owned()];
-        w.set(SetReminder { at: Some(at.to_owned()), sinks, ..says("tea") }).await;
+        w.set(SetReminder { at: Some(at.to_owned()), sinks, ..says("dentist") }).await;
     }
     w.live_until("2026-11-30T16:00+01:00").await;
     let told = phone.arrived();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].message.title, "Sink team takes no reminders");
     assert!(told[0].message.text.starts_with("404: no such webhook\n"), "{told:?}");
-    assert!(!told[0].message.text.contains("tea"));
+    assert!(told[0].message.text.contains("recalld sinks test team"), "{told:?}");
+    assert!(!told[0].message.text.contains("dentist"));
 }
 
 #[tokio::test]
@@ -352,7 +375,7 @@ async fn doubts_are_left_alone_where_that_is_asked_for_and_do_not_matter_to_a_si
     let uncertain = w.service.dead_letters(&owner(), 10).await.unwrap();
     assert_eq!(uncertain[0].row.delivery.state, DeliveryState::Uncertain);
     let key = uncertain[0].row.delivery.key.to_string();
-    w.service.retry_delivery(&owner(), &key).await.unwrap();
+    w.service.retry_dead(&owner(), &one(&key)).await.unwrap();
     w.live_until("2026-11-30T16:01+01:00").await;
     assert!(w.team.arrived()[1].message.may_repeat);
 }

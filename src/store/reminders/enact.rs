@@ -107,6 +107,14 @@ impl Plan {
             return Err(Stop::Refused(Enacted::TooMany));
         }
         let (queued, rows) = rows_of(batch, request, &gone)?;
+        for change in &request.sinks {
+            if batch.sink_state(&change.name)? != change.was {
+                return Err(conflict(format!(
+                    "what is known of the sink {} has changed",
+                    change.name
+                )));
+            }
+        }
         Ok(Self { removed, changed, queued, rows })
     }
 
@@ -128,8 +136,8 @@ impl Plan {
             let row = Row { version: row.version.saturating_add(1), ..row.clone() };
             batch.put_row(Some(stored), &row)?;
         }
-        for (name, state) in &request.sinks {
-            batch.put_sink(name, state)?;
+        for change in &request.sinks {
+            batch.put_sink(&change.name, &change.is)?;
         }
         Ok(())
     }

@@ -219,6 +219,13 @@ impl Batch<'_> {
         rows.map(|row| Ok(delivery_key(row?.0.value().2))).collect()
     }
 
+    /// What is known of a sink.
+    fn sink_state(&self, name: &str) -> Result<SinkState> {
+        let found = self.tables().sink_states.get(name)?;
+        let record = found.map(|row| decode::<SinkRecord>(row.value())).transpose()?;
+        record.map(SinkRecord::into_state).transpose().map(Option::unwrap_or_default)
+    }
+
     /// Writes what is known of a sink; where nothing is, nothing is kept.
     fn put_sink(&mut self, name: &str, state: &SinkState) -> Result<()> {
         let before = self.tables().sink_states.get(name)?;

@@ -225,9 +225,76 @@ async fn what_waits_for_a_sink_that_is_removed_is_dead_with_the_reason() {
     let dead = told(&home, &["remind", "dead"]);
     let why = dead["deliveries"][0]["why"].as_str().unwrap();
     assert!(why.contains("no sink team"), "{dead}");
-    let status = home.run(&["status"]);
-    let status = String::from_utf8_lossy(&status.stdout).into_owned();
-    assert!(status.contains("team"), "{status}");
+    // Everybody is told how to get rid of it, and then it is gone for good.
+    let how = "recalld remind dead drop --sink team";
+    for command in ["status", "doctor"] {
+        let printed = printed(&home, &[command]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains(how), "{command}: {printed}");
+    }
+    let output = home.run(&["remind", "dead", "drop", "--sink", "log"]);
+    assert_eq!(output.status.code(), Some(64), "{output:?}");
+    let dropped = told(&home, &["remind", "dead", "drop", "--sink", "team"]);
+    assert_eq!(dropped["n_done"], json!(1), "{dropped}");
+    assert_eq!(sink(&owner, "team").await, Value::Null);
+    let reminders = part(&home, "reminders");
+    assert_eq!(reminders["state"], json!("ok"), "{reminders}");
+}
+
+/// What a command prints for people.
+fn printed(home: &Home, arguments: &[&str]) -> String {
+    String::from_utf8_lossy(&home.run(arguments).stdout).into_owned()
+}
+
+/// A part of the daemon, as its status has it.
+fn part(home: &Home, name: &str) -> Value {
+    let status = told(home, &["status"]);
+    let parts = status["parts"].as_array().unwrap();
+    parts.iter().find(|part| part["name"] == name).cloned().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_key_that_is_missing_is_told_everywhere_and_counts_as_soon_as_it_is_there() {
+    let receiver = Receiver::start();
+    receiver.always("/slack", answer(200, "ok"));
+    let mut home = Home::new().expect_log("sink takes nothing").expect_log("configuration");
+    home.configure(&format!("{HEAD}{}", at_service(&home, &receiver, "slack")));
+    let (key, aside) = (home.path("slack.url"), home.path("slack.aside"));
+    fs::rename(&key, &aside).unwrap();
+    let _daemon = home.serve().await;
+    let owner = home.owner().await;
+    let agent = home.agent("a").await;
+    for is_used in [false, true] {
+        if is_used {
+            set_soon(&agent, "Stand-up", json!({})).await;
+            sink_with(&owner, "slack", "n_queued", json!(1)).await;
+            eventually("it was tried", async || home.log().contains("sink takes").then_some(()))
+                .await;
+        }
+        let reloaded = told(&home, &["reload"])["warnings"].clone();
+        let listed = told(&home, &["sinks", "list"]);
+        assert_eq!(listed["sinks"][0]["state"], json!("disabled"), "{listed}");
+        assert_eq!(part(&home, "reminders")["state"], json!("degraded"));
+        for said in [
+            reloaded.to_string(),
+            listed["sinks"][0]["why"].to_string(),
+            part(&home, "reminders")["because"].to_string(),
+            told(&home, &["status"])["reminders"]["sinks"][0]["why"].to_string(),
+            printed(&home, &["doctor", "--json"]),
+        ] {
+            assert!(said.contains("slack.url") && said.contains("No such file"), "{said}");
+        }
+        assert!(!listed["sinks"][0]["place"].to_string().contains("No such file"), "{listed}");
+    }
+    let dead = printed(&home, &["remind", "dead"]);
+    assert!(dead.contains("waiting to be sent: 1\n  slack: 1 since "), "{dead}");
+    assert!(dead.contains("disabled") && dead.contains("recalld sinks test slack"), "{dead}");
+    // Nobody reloads anything: a change of another reminder has the loop look.
+    fs::rename(&aside, &key).unwrap();
+    set_soon(&agent, "Retro", json!({})).await;
+    taken(&receiver, "/slack", 2).await;
+    sink_with(&owner, "slack", "state", json!("ok")).await;
+    assert_eq!(printed(&home, &["remind", "dead"]), "every message arrived\n");
+    assert_eq!(part(&home, "reminders")["state"], json!("ok"));
 }
 
 #[tokio::test]

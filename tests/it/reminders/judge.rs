@@ -136,11 +136,14 @@ impl<'a> Judge<'a> {
         let calls: Vec<&Call> = numbers.iter().map(|number| &seen.calls[*number]).collect();
         let last = calls.last();
         let why = delivery.why.clone().unwrap_or_default();
+        // A call that was noted and cut off before it was made counts as one that may have got through.
+        let is_made = calls.iter().any(|call| Some(call.wall) == delivery.called_at);
         let is_right = match delivery.state {
             DeliveryState::Sent => last.is_some_and(|call| call.is_taken),
             DeliveryState::Uncertain => {
                 let is_known = seen.place.abilities().knows_keys;
-                !is_known && delivery.may_repeat && last.is_some_and(|call| self.is_unknown(call))
+                let is_unknown = !is_made || last.is_some_and(|call| self.is_unknown(call));
+                !is_known && delivery.may_repeat && is_unknown
             }
             DeliveryState::Dead if why.starts_with("expire") => true,
             DeliveryState::Dead => {

@@ -200,7 +200,7 @@ async fn ask(home: &Home, receivers: &[(SinkKind, Receiver)]) {
         }
     }
     let listed = said("sink_list", json!({})).await;
-    assert!(listed.contains("401") || listed.contains("log in"), "{listed}");
+    assert!(listed.contains("disabled") && listed.contains("answers 40"), "{listed}");
     for (tool, arguments) in [
         ("reminder_dead", json!({})),
         ("reminder_list", json!({ "view": "all" })),

@@ -25,6 +25,7 @@ fn the_bound_of_a_wait_doubles_until_its_maximum() {
     assert_eq!(longest(u32::MAX), 900);
     assert_eq!(BACKOFF.wait(3, 0.0), SignedDuration::ZERO);
     assert_eq!(BACKOFF.wait(3, 0.25).as_secs(), 5);
+    assert_eq!(BACKOFF.wait(3, 1.0 / 3.0).subsec_nanos() % 1_000, 0, "as it is kept");
     assert_eq!(BACKOFF.wait(3, f64::NAN).as_secs(), 20);
 }
 

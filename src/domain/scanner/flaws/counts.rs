@@ -12,11 +12,12 @@ pub(super) fn count(line: &Line<'_>, at: usize) -> Option<(Range<usize>, Option<
     let word = |at: usize| line.slice(at).to_lowercase();
     let is_times = |at: usize| matches!(word(at).as_str(), "times" | "次" | "遍" | "回");
     let first = word(at);
-    let is_many = matches!(first.as_str(), "several" | "multiple" | "many" | "几");
+    let is_many = matches!(first.as_str(), "several" | "multiple" | "many" | "few" | "几");
     let n = match line.kind(at) {
         _ if matches!(first.as_str(), "twice" | "thrice") => 1,
         Some(Lexeme::Number { number: 2.., .. }) if is_times(at + 1) => 2,
         _ if is_many && is_times(at + 1) => 2,
+        Some(Lexeme::Cue(Cue::Couple)) if is_times(at + 2) => 3,
         Some(Lexeme::Opaque) if is_number_with(&first) => 1,
         _ => return None,
     };

@@ -20,6 +20,7 @@ use super::lexicon::Cue;
 use super::phrases::{Timed, span};
 use super::source::Source;
 use super::unarmed::quoted;
+use crate::domain::grounding::values::{DateParts, Period};
 
 /// Most lexemes that a reason quotes from an unread word on.
 const TAIL_MAX: usize = 6;
@@ -28,8 +29,14 @@ const EVERY_MAX: usize = 5;
 /// What comes again and is no unit of time here.
 const SEASONS: &str = "christmas easter thanksgiving halloween holiday spring summer autumn fall winter season \
     semester sunrise sunset few couple several so now";
-/// Words that join the last of several values.
-const OR: [&str; 5] = ["or", "plus", "或", "或者", "以及"];
+/// How often, in words that are not read.
+const CYCLES: &str =
+    "bimonthly semimonthly semiannually biannually biennially semiweekly triweekly nightly";
+/// Words before a day that bound a rule or leave out of it, beside those that the grammar reads.
+const BOUNDS: &str = "skip skipping without save minus omitting barring ending ends up between as effective during \
+    throughout only no not 跳过 仅 只在 只";
+/// The same behind it.
+const LEFT_OUT: &str = "excluded excepted off exempt 不 不用 休息 停 免 跳过";
 
 /// The lexemes that say that something comes more often than daily.
 pub(super) fn often(line: &Line<'_>, phrases: &[Phrase]) -> Option<Range<usize>> {
@@ -46,7 +53,15 @@ pub(super) fn often(line: &Line<'_>, phrases: &[Phrase]) -> Option<Range<usize>>
         let counts = (0..line.kinds.len()).filter_map(|at| count(line, at));
         counts.filter(|(_, unit)| *unit == Some(Unit::Day)).map(|(range, _)| range).next()
     };
-    by_hours.or_else(daily)
+    // 每天隔两小时
+    let apart = || {
+        (0..line.kinds.len()).find_map(|at| {
+            let is_apart = line.kind(at) == Some(&Lexeme::Cue(Cue::Other));
+            let (length, n) = grammar::length(line, at + 1).filter(|_| is_apart)?;
+            length.is_short().then_some(at..at + 1 + n)
+        })
+    };
+    by_hours.or_else(daily).or_else(apart)
 }
 
 /// Marks the times of a sentence that are not to be taken as they stand; `asks`: it asks to be reminded,
@@ -150,13 +165,35 @@ impl<'l> Sentence<'l> {
             let mut pieces = self.rules.iter();
             pieces.find_map(|piece| self.more_behind(piece).or_else(|| self.more_before(piece)))
         };
-        in_cues.or_else(beside).or_else(|| self.hours.iter().find_map(|hour| self.joined(hour)))
+        let around = || self.rules.iter().find_map(|piece| self.around(piece));
+        in_cues
+            .or_else(beside)
+            .or_else(around)
+            .or_else(|| self.hours.iter().find_map(|hour| self.joined(hour)))
+    }
+
+    /// A week, a month or a place in one right beside a rule: "every Friday this month", 下周每天, 每月最后两天.
+    fn around(&self, piece: &Range<usize>) -> Option<Range<usize>> {
+        let line = self.line;
+        let is_whole = |at: &usize| match line.kind(*at) {
+            Some(Lexeme::Shift { period, .. }) => *period != Period::Day,
+            Some(Lexeme::Date(parts)) => parts.day.is_none(),
+            _ => false,
+        };
+        let before = piece.start.checked_sub(1).filter(|at| is_whole(at) && self.is_free(*at));
+        let behind = Some(piece.end).filter(|at| {
+            let is_place = line.slice(*at) == "最"
+                || matches!(line.kind(*at), Some(Lexeme::Cue(Cue::Nth(_) | Cue::LastDay)));
+            let is_end = line.kind(*at) == Some(&Lexeme::Cue(Cue::To)) && is_day(line, at + 1);
+            self.is_free(*at) && (is_whole(at) || is_place || is_end)
+        });
+        before.map(|at| at..at + 1).or(behind.map(|at| at..self.tail(at)))
     }
 
     /// An hour that something joins to the rest: "every day at 9am to take the pills and at 6pm".
     fn joined(&self, hour: &Range<usize>) -> Option<Range<usize>> {
         let before = hour.start.checked_sub(1).filter(|_| !self.rules.is_empty())?;
-        joint(self.line, before).map(|_| before..hour.end)
+        grammar::joint(self.line, before).map(|_| before..hour.end)
     }
 
     fn is_free(&self, at: usize) -> bool {
@@ -170,6 +207,14 @@ impl<'l> Sentence<'l> {
         }
         if let Some((range, unit)) = count(self.line, at) {
             return (unit.is_some() || !self.rules.is_empty()).then_some(range);
+        }
+        if is_in(CYCLES, self.line.slice(at)) {
+            return Some(at..at + 1);
+        }
+        if let [Lexeme::Cue(Cue::For), Lexeme::Cue(Cue::The), Lexeme::Cue(Cue::Next), ..] =
+            self.line.from(at)
+        {
+            return Some(at..self.tail(at));
         }
         if !matches!(self.line.kind(at), Some(Lexeme::Cue(Cue::Every | Cue::Skipping))) {
             return None;
@@ -194,9 +239,7 @@ impl<'l> Sentence<'l> {
     fn nth_of(&self, at: usize) -> Option<Range<usize>> {
         let (_, n) = grammar::nth(self.line, at).filter(|_| self.is_free(at))?;
         let end = at + n;
-        let is_working =
-            matches!(self.line.slice(end).to_lowercase().as_str(), "working" | "business")
-                && self.line.kind(end + 1) == Some(&Lexeme::Unit(Unit::Day));
+        let is_working = grammar::is_working_day(self.line, end);
         let is_group =
             matches!(self.line.kind(end), Some(Lexeme::Cue(Cue::WorkingDays | Cue::Weekend)));
         let is_unit = matches!(self.line.kind(end), Some(Lexeme::Unit(Unit::Day | Unit::Week)))
@@ -215,18 +258,38 @@ impl<'l> Sentence<'l> {
             return None;
         }
         let next = (at + 1..line.kinds.len()).find(|at| {
-            !matches!(line.kind(*at), Some(Lexeme::Cue(Cue::On | Cue::The | Cue::In | Cue::From)))
+            !matches!(
+                line.kind(*at),
+                Some(Lexeme::Cue(Cue::On | Cue::The | Cue::In | Cue::From | Cue::Of | Cue::To))
+            )
         });
-        let is_day = next.is_some_and(|next| is_day(line, next));
+        let is_day_next = next.is_some_and(|next| is_day(line, next));
         let is_bound = match line.kind(at) {
             Some(Lexeme::Cue(Cue::Except)) => true,
             Some(Lexeme::Cue(Cue::Excepted)) => return Some(self.head(at)..at + 1),
-            Some(Lexeme::Cue(Cue::Until)) => !word.eq_ignore_ascii_case("through") || is_day,
-            Some(Lexeme::Cue(Cue::From | Cue::Start)) => is_day,
+            Some(Lexeme::Cue(Cue::Until)) => !word.eq_ignore_ascii_case("through") || is_day_next,
+            Some(Lexeme::Cue(Cue::From | Cue::Start)) => is_day_next,
+            // "every Friday in December"
+            Some(Lexeme::Cue(Cue::In)) => matches!(
+                line.kind(at + 1),
+                Some(Lexeme::Date(DateParts { month: Some(_), day: None, .. }))
+            ),
             Some(Lexeme::Cue(Cue::For)) => {
                 grammar::length(line, at + 1).is_some_and(|(length, _)| !length.is_short())
             }
-            _ => matches!(word, "早晚" | "早中晚" | "为止") || self.is_not(at),
+            _ if is_in(LEFT_OUT, word) && at.checked_sub(1).is_some_and(|at| is_day(line, at)) => {
+                return Some(self.head(at)..at + 1);
+            }
+            _ => {
+                let is_span = word.eq_ignore_ascii_case("between")
+                    && matches!(line.kind(at + 1), Some(Lexeme::Number { .. }));
+                let is_part = matches!(word, "早晚" | "早中晚" | "为止");
+                let is_bound = is_day_next && is_in(BOUNDS, word);
+                if let Some(next) = next.filter(|_| is_bound) {
+                    return Some(at..next + 1);
+                }
+                is_part || is_span || self.is_not(at)
+            }
         };
         is_bound.then(|| at..self.tail(at))
     }
@@ -268,7 +331,7 @@ impl<'l> Sentence<'l> {
 
     /// One more hour or day behind a rule: "daily at 9am and 6pm".
     fn more_behind(&self, piece: &Range<usize>) -> Option<Range<usize>> {
-        let (n_joint, is_and) = joint(self.line, piece.end)?;
+        let (n_joint, is_and) = grammar::joint(self.line, piece.end)?;
         let at = self.past_small(piece.end + n_joint);
         self.is_more(at, is_and).then_some(piece.end..at + 1)
     }
@@ -276,10 +339,10 @@ impl<'l> Sentence<'l> {
     /// The same before it: "the 1st and the 15th of each month".
     fn more_before(&self, piece: &Range<usize>) -> Option<Range<usize>> {
         let is_small = |at: usize| {
-            matches!(self.line.kind(at), Some(Lexeme::Cue(Cue::The | Cue::On | Cue::At)))
+            matches!(self.line.kind(at), Some(Lexeme::Cue(Cue::The | Cue::On | Cue::At | Cue::In)))
         };
         let joint_at = (0..piece.start).rev().find(|at| !is_small(*at))?;
-        let (_, is_and) = joint(self.line, joint_at)?;
+        let (_, is_and) = grammar::joint(self.line, joint_at)?;
         let at = joint_at.checked_sub(1)?;
         self.is_more(at, is_and).then_some(at..piece.start)
     }
@@ -287,7 +350,7 @@ impl<'l> Sentence<'l> {
     fn past_small(&self, at: usize) -> usize {
         let is_small = |at: &usize| {
             let kind = self.line.kind(*at);
-            matches!(kind, Some(Lexeme::Cue(Cue::The | Cue::On | Cue::At | Cue::By)))
+            matches!(kind, Some(Lexeme::Cue(Cue::The | Cue::On | Cue::At | Cue::By | Cue::In)))
         };
         at + (at..self.line.kinds.len()).take_while(is_small).count()
     }
@@ -303,23 +366,14 @@ impl<'l> Sentence<'l> {
             Some(Lexeme::Date(parts)) => parts.month.is_none() && parts.year.is_none(),
             Some(Lexeme::Ordinal(_)) => !is_word,
             Some(Lexeme::Number { number, is_counted: false }) => {
-                is_and && *number <= 31 && !is_word
+                let is_listed = is_and || at + 1 == self.line.kinds.len();
+                *number <= 31
+                    && !is_word
+                    && (is_listed || grammar::joint(self.line, at + 1).is_some())
             }
-            Some(Lexeme::Part(_) | Lexeme::Weekday { .. }) => is_and,
+            Some(Lexeme::Part(_) | Lexeme::Weekday { .. } | Lexeme::Cue(Cue::Nth(_))) => is_and,
             _ => false,
         }
-    }
-}
-
-/// Of how many lexemes what joins two values is, and whether it does so beyond doubt.
-fn joint(line: &Line<'_>, at: usize) -> Option<(usize, bool)> {
-    let is_and = |at: usize| line.kind(at) == Some(&Lexeme::Cue(Cue::And));
-    match line.kind(at) {
-        Some(Lexeme::Mark(',' | ';')) if is_and(at + 1) => Some((2, true)),
-        Some(Lexeme::Mark(',' | ';')) => Some((1, false)),
-        Some(Lexeme::Mark('/' | '&' | '+')) => Some((1, true)),
-        _ if is_and(at) || OR.contains(&line.slice(at).to_lowercase().as_str()) => Some((1, true)),
-        _ => None,
     }
 }
 

@@ -27,7 +27,8 @@ pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
         [Lexeme::Instant(instant), ..] => reads.push((vec![Piece::Instant(*instant)], 1)),
         [Lexeme::Date(parts), ..] => {
             if let Some(pieces) = date(line, at, *parts) {
-                reads.push((pieces, 1 + end(line, at + 1)));
+                let n_end = if slots.recurs() { 0 } else { end(line, at + 1) };
+                reads.push((pieces, 1 + n_end));
             }
         }
         [Lexeme::Cue(Cue::Next), Lexeme::Weekday { day, week: None, .. }, ..] => {

@@ -8,6 +8,7 @@ mod recurring;
 
 use std::ops::Range;
 
+use super::length::Unit;
 use super::lexemes::Lexeme;
 use super::lexicon::Cue;
 use super::slots::{Piece, Slots};
@@ -15,10 +16,13 @@ use crate::domain::grounding::values::{DateParts, Reading};
 
 pub(super) use days::nth;
 pub(super) use lengths::length;
-pub(super) use recurring::is_sign;
+pub(super) use recurring::{is_sign, is_working_day};
 
 /// Most small words between two pieces of a phrase.
 const GLUE_MAX: usize = 3;
+
+/// Words that join the last of several values.
+const OR: [&str; 5] = ["or", "plus", "或", "或者", "以及"];
 
 /// The lexemes of a sentence.
 #[derive(Clone, Copy)]
@@ -137,7 +141,7 @@ fn next(
         if n_glue > 0 && !line.kind(at - 1).is_some_and(|kind| is_glue(kind, has_any)) {
             return None;
         }
-        let mut reads: Vec<Read> = recurring::read(line, at);
+        let mut reads: Vec<Read> = recurring::read(line, at, slots);
         reads.extend(days::read(line, at, slots));
         reads.extend(clocks::read(line, at, slots));
         reads.extend(lengths::read(line, at));
@@ -188,7 +192,10 @@ fn trailing(line: &Line<'_>, start: usize, at: usize, slots: &Slots) -> Vec<Read
             }
         }
         Some(Lexeme::Cue(Cue::Until | Cue::To)) if slots.recurs() => {
-            if let Some((day, n)) = one_day(line, at + 1).filter(|(day, _)| day.is_one_day()) {
+            // 每月1号到5号 ends nothing.
+            let is_monthly = matches!(slots.cycle, Some((_, Unit::Month | Unit::Quarter)));
+            let is_end = |day: &Slots| day.is_one_day() && !(is_monthly && day.month_day.is_some());
+            if let Some((day, n)) = one_day(line, at + 1).filter(|(day, _)| is_end(day)) {
                 let n_end = usize::from(line.slice(at + 1 + n) == "为止");
                 reads.push((vec![Piece::Until(Box::new(day))], n + 1 + n_end));
             }
@@ -241,4 +248,16 @@ fn one_day(line: &Line<'_>, at: usize) -> Option<(Slots, usize)> {
         let slots = pieces.iter().try_fold(Slots::default(), Slots::with)?;
         Some((slots, n + n_glue))
     })
+}
+
+/// Of how many lexemes what joins two values is, and whether it does so beyond doubt.
+pub(super) fn joint(line: &Line<'_>, at: usize) -> Option<(usize, bool)> {
+    let is_and = |at: usize| line.kind(at) == Some(&Lexeme::Cue(Cue::And));
+    match line.kind(at) {
+        Some(Lexeme::Mark(',' | ';')) if is_and(at + 1) => Some((2, true)),
+        Some(Lexeme::Mark(',' | ';')) => Some((1, false)),
+        Some(Lexeme::Mark('/' | '&' | '+')) => Some((1, true)),
+        _ if is_and(at) || OR.contains(&line.slice(at).to_lowercase().as_str()) => Some((1, true)),
+        _ => None,
+    }
 }

@@ -5,7 +5,7 @@ use jiff::civil::Weekday;
 use super::super::length::{Length, Unit};
 use super::super::lexemes::Lexeme;
 use super::super::lexicon::Cue;
-use super::super::slots::Piece;
+use super::super::slots::{Piece, Slots};
 use super::{Line, Read, days};
 use crate::domain::grounding::values::DateParts;
 use crate::domain::reminder::{Nth, Weekdays};
@@ -17,7 +17,7 @@ const SKIPPING_DOUBT: f64 = 0.7;
 const LIST_MAX: usize = 7;
 
 /// What says that something recurs.
-pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
+pub(super) fn read(line: &Line<'_>, at: usize, slots: &Slots) -> Vec<Read> {
     use Lexeme::Cue as Said;
     let mut reads = Vec::new();
     match line.from(at) {
@@ -67,13 +67,31 @@ pub(super) fn read(line: &Line<'_>, at: usize) -> Vec<Read> {
         [Said(Cue::Once), Said(Cue::A | Cue::Every), Lexeme::Unit(unit), ..] => {
             reads.push((vec![Piece::Cycle(1, *unit)], 3));
         }
+        [Lexeme::Word, Lexeme::Unit(Unit::Day), ..]
+            if is_working_day(line, at)
+                && line.slice(at + 1).ends_with(['s', 'S'])
+                && !is_counted(line, at) =>
+        {
+            reads.push((vec![Piece::Days(Weekdays::WORKING)], 2));
+        }
         _ => {
-            if let Some((days, n, true)) = weekdays(line, at) {
+            // "weekly on Monday and Friday"
+            let is_weekly = slots.days.is_empty() && matches!(slots.cycle, Some((_, Unit::Week)));
+            if let Some((days, n, is_many)) = weekdays(line, at)
+                && (is_many || is_weekly)
+            {
                 reads.push((vec![Piece::Days(days)], n));
             }
         }
     }
     reads
+}
+
+/// Whether "working day" or "business day" stands at a place.
+pub(in super::super) fn is_working_day(line: &Line<'_>, at: usize) -> bool {
+    let is_working =
+        ["working", "business"].iter().any(|word| line.slice(at).eq_ignore_ascii_case(word));
+    is_working && line.kind(at + 1) == Some(&Lexeme::Unit(Unit::Day))
 }
 
 /// Whether a lexeme says by itself that something recurs.
@@ -165,6 +183,9 @@ fn every(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
         }
         [Said(Cue::WorkingDays), ..] => {
             reads.push((vec![Piece::Days(Weekdays::WORKING)], n_lead + 1));
+        }
+        [Lexeme::Word, Lexeme::Unit(Unit::Day), ..] if is_working_day(line, body) => {
+            reads.push((vec![Piece::Days(Weekdays::WORKING)], n_lead + 2));
         }
         [Said(Cue::Weekend), ..] => {
             let cycle = Piece::Cycle(interval, Unit::Week);

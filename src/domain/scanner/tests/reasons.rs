@@ -43,7 +43,7 @@ fn the_words_of_a_rule_that_are_not_understood_are_quoted() {
     for (text, rule, words) in [
         ("remind me every day at 9am until Christmas", "every day at 9am", "until Christmas"),
         ("remind me every other day except Sunday", "every other day", "except Sunday"),
-        ("remind me daily at 9am and 6pm", "daily at 9am", "and 6pm"),
+        ("remind me daily at 9am, 1pm and 6pm", "daily at 9am", ", 1pm"),
         ("remind me on the 1st and 15th of each month", "15th of each month", "1st and"),
         ("remind me three times a week to run", "", "three times a week"),
         ("remind me every few days at 9am", "at 9am", "every few days"),
@@ -77,7 +77,7 @@ fn a_word_that_stands_for_no_one_zone_is_named() {
 fn a_time_with_a_flaw_is_neither_armed_nor_proposed_nor_taken_as_an_argument() {
     let now = moment("2026-11-30T11:48", "Europe/Berlin");
     for text in
-        ["every day at 10am until Christmas", "tomorrow at 10:00 CST", "daily at 9am and 6pm"]
+        ["every day at 10am until Christmas", "tomorrow at 10:00 CST", "daily at 9am, 1pm and 6pm"]
     {
         let found = scanned(text).times;
         let is_taken =

@@ -2,16 +2,15 @@
 //! person; not listed.
 
 use rmcp::model::JsonObject;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::super::args::{Arguments, InvalidArgument};
-use super::super::super::reminders::{cut, quoted, row_facts, row_line};
+use super::super::super::reminders::{cut, quoted, row_facts, row_line, word};
 use super::super::super::reply::{Budget, Reply, put};
 use super::super::{Call, Outcome};
 use crate::domain::limits::{LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, RIDER_CHARS_MAX};
 use crate::domain::reminder::Row;
-use crate::service::ServiceError;
-use crate::service::remind::DeadLetter;
+use crate::service::remind::{DeadLetter, DeadOnes, WaitingMessages};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,22 +24,29 @@ pub(super) async fn run(call: Call<'_>, mut arguments: Arguments) -> Outcome {
     let action = arguments.choice(&["action"], action, "list, retry or drop")?;
     let action = action.unwrap_or(Action::List);
     let keys = arguments.list(&["keys", "key"])?.unwrap_or_default();
+    let sink = arguments.word(&["sink"])?;
     let all = arguments.flag(&["all"])?.unwrap_or_default();
     let limit = arguments.integer(&["limit"], 1, LIST_LIMIT_MAX)?;
     let warnings = arguments.finish();
     if action == Action::List {
         let limit = limit.unwrap_or(LIST_LIMIT_DEFAULT);
         let letters = call.service.dead_letters(call.caller, limit).await?;
-        return Ok(listed(&letters, &warnings));
+        let waiting = call.service.waiting_messages(call.caller).await?;
+        return Ok(listed(&letters, &waiting, &warnings));
     }
-    if keys.is_empty() != all {
-        let expected = "keys of messages, or `all`";
-        return Err(InvalidArgument::new("keys", expected, &Value::from(keys)).into());
-    }
-    let rows = if all {
-        of_all(&call, action, limit.unwrap_or(LIST_LIMIT_MAX)).await?
-    } else {
-        of_named(&call, action, &keys).await?
+    let which = match (keys.is_empty(), sink, all) {
+        (false, None, false) => DeadOnes::Keys(keys),
+        (true, Some(sink), false) => DeadOnes::Sink(sink),
+        (true, None, true) => DeadOnes::All,
+        (_, sink, all) => {
+            let expected = "keys of messages, or `sink`, or `all`: one of the three";
+            let found = json!({ "keys": keys, "sink": sink, "all": all });
+            return Err(InvalidArgument::new("keys", expected, &found).into());
+        }
+    };
+    let rows = match action {
+        Action::Drop => call.service.drop_dead(call.caller, &which).await?,
+        Action::List | Action::Retry => call.service.retry_dead(call.caller, &which).await?,
     };
     Ok(done(action, &rows, &warnings))
 }
@@ -54,34 +60,7 @@ fn action(word: &str) -> Option<Action> {
     }
 }
 
-/// Does it to each, as far as all can be found.
-async fn of_named(
-    call: &Call<'_>,
-    action: Action,
-    keys: &[String],
-) -> Result<Vec<Row>, ServiceError> {
-    let mut rows = Vec::with_capacity(keys.len());
-    for key in keys {
-        rows.push(act(call, action, key).await?);
-    }
-    Ok(rows)
-}
-
-async fn of_all(call: &Call<'_>, action: Action, limit: usize) -> Result<Vec<Row>, ServiceError> {
-    let letters = call.service.dead_letters(call.caller, limit).await?;
-    let keys: Vec<String> =
-        letters.iter().map(|letter| letter.row.delivery.key.to_string()).collect();
-    of_named(call, action, &keys).await
-}
-
-async fn act(call: &Call<'_>, action: Action, key: &str) -> Result<Row, ServiceError> {
-    match action {
-        Action::Drop => call.service.drop_delivery(call.caller, key).await,
-        Action::List | Action::Retry => call.service.retry_delivery(call.caller, key).await,
-    }
-}
-
-fn listed(letters: &[DeadLetter], warnings: &[String]) -> Reply {
+fn listed(letters: &[DeadLetter], waiting: &[WaitingMessages], warnings: &[String]) -> Reply {
     let written = |n_shown: usize| {
         let mut reply = Reply::default();
         let shown = letters.get(..n_shown).unwrap_or(letters);
@@ -99,6 +78,13 @@ fn listed(letters: &[DeadLetter], warnings: &[String]) -> Reply {
         let values: Vec<Value> = shown.iter().map(|one| Value::Object(facts(one))).collect();
         reply.n_items = values.len();
         reply.items("deliveries", values);
+        for one in waiting {
+            let words = waiting_facts(one);
+            let words = words.iter().map(|(name, value)| word(name, value));
+            reply.line(format!("waiting: {}", words.collect::<Vec<_>>().join(", ")));
+        }
+        let values = waiting.iter().map(|one| Value::Object(waiting_facts(one)));
+        reply.items("waiting", values.collect());
         reply.remarks("warnings", warnings);
         reply
     };
@@ -112,6 +98,19 @@ fn facts(letter: &DeadLetter) -> JsonObject {
     put(&mut facts, "reminder", letter.row.reminder.handle());
     let text = letter.entry.as_ref().map(|entry| cut(&entry.text, RIDER_CHARS_MAX));
     put(&mut facts, "text", text);
+    facts
+}
+
+/// What waits for a sink, by name and value.
+fn waiting_facts(waiting: &WaitingMessages) -> JsonObject {
+    let mut facts = JsonObject::new();
+    put(&mut facts, "sink", waiting.sink.name.as_str());
+    put(&mut facts, "state", waiting.sink.condition.as_str());
+    put(&mut facts, "n_waiting", waiting.sink.n_queued);
+    put(&mut facts, "since", waiting.since.to_string());
+    put(&mut facts, "next_try", waiting.next_try.map(|at| at.to_string()));
+    put(&mut facts, "why", waiting.why.as_deref());
+    put(&mut facts, "advice", waiting.sink.advice.as_deref());
     facts
 }
 

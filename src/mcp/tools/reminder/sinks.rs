@@ -1,13 +1,12 @@
 //! `sink_list` and `sink_test`: where reminders go, and whether they can. For the person; not listed.
 
-use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::super::super::args::{Arguments, InvalidArgument};
-use super::super::super::reply::{Reply, put};
+use super::super::super::reminders::sink_facts;
+use super::super::super::reply::Reply;
 use super::super::{Call, Outcome};
 use crate::domain::reminder;
-use crate::service::remind::SinkReport;
 
 pub(super) async fn list(call: Call<'_>, arguments: Arguments) -> Outcome {
     let warnings = arguments.finish();
@@ -17,7 +16,7 @@ pub(super) async fn list(call: Call<'_>, arguments: Arguments) -> Outcome {
         reply.line("No sink is configured: [sinks.NAME] in config.toml.");
     }
     for sink in &sinks {
-        let words: Vec<String> = facts(sink)
+        let words: Vec<String> = sink_facts(sink)
             .iter()
             .filter(|(name, _)| *name != "name")
             .map(|(name, value)| match value.as_str() {
@@ -28,7 +27,7 @@ pub(super) async fn list(call: Call<'_>, arguments: Arguments) -> Outcome {
         reply.line(format!("{}: {}", sink.name, words.join(", ")));
     }
     reply.n_items = sinks.len();
-    reply.items("sinks", sinks.iter().map(|sink| Value::Object(facts(sink))).collect());
+    reply.items("sinks", sinks.iter().map(|sink| Value::Object(sink_facts(sink))).collect());
     reply.remarks("warnings", &warnings);
     Ok(reply)
 }
@@ -61,38 +60,5 @@ fn told(outcome: &reminder::Outcome) -> (&'static str, Option<String>) {
         reminder::Outcome::Refused(why) => ("refused", Some(why.clone())),
         reminder::Outcome::Disabled(why) => ("takes nothing", Some(why.clone())),
         reminder::Outcome::Unknown(why) => ("not known", Some(why.clone())),
-    }
-}
-
-/// A sink by name and value.
-fn facts(sink: &SinkReport) -> JsonObject {
-    let mut facts = JsonObject::new();
-    put(&mut facts, "name", sink.name.as_str());
-    if let Some((kind, place)) = &sink.place {
-        put(&mut facts, "kind", kind.as_str());
-        put(&mut facts, "place", place.as_str());
-    }
-    put(&mut facts, "state", state(sink));
-    put(&mut facts, "why", sink.state.disabled.clone());
-    put(&mut facts, "waits_until", sink.waits_until.map(|at| at.to_string()));
-    if sink.state.n_failures > 0 {
-        put(&mut facts, "n_failures", sink.state.n_failures);
-    }
-    put(&mut facts, "n_queued", sink.n_queued);
-    put(&mut facts, "n_dead", sink.n_dead);
-    put(&mut facts, "n_uncertain", sink.n_uncertain);
-    facts
-}
-
-/// How it is, in a word.
-fn state(sink: &SinkReport) -> &'static str {
-    if sink.place.is_none() {
-        "not configured any more"
-    } else if sink.state.disabled.is_some() {
-        "disabled"
-    } else if sink.state.n_failures > 0 {
-        "failing"
-    } else {
-        "ok"
     }
 }

@@ -11,7 +11,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use super::super::fixture::{Fixture, at};
-use super::{entry, row};
+use super::{entry, row, sink_change};
 use crate::domain::id::MemoryId;
 use crate::domain::reminder::{
     DeliveryKey, DeliveryState, Enact, Enacted, Entry, Row, SinkState, Standing, Status,
@@ -29,7 +29,7 @@ enum Part {
     Remove { target: u8 },
     Queue { target: u8, sink: u8, due: u8 },
     Row { target: u8, state: u8, due: u8, is_stale: bool },
-    Sink { sink: u8, n_failures: u32 },
+    Sink { sink: u8, n_failures: u32, is_stale: bool },
 }
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,9 @@ fn part() -> impl Strategy<Value = Part> {
         3 => (target(), 0..6_u8, 0..4_u8, is_stale()).prop_map(
             |(target, state, due, is_stale)| Part::Row { target, state, due, is_stale }
         ),
-        1 => (0..2_u8, 0..2_u32).prop_map(|(sink, n_failures)| Part::Sink { sink, n_failures }),
+        1 => (0..2_u8, 0..2_u32, is_stale()).prop_map(
+            |(sink, n_failures, is_stale)| Part::Sink { sink, n_failures, is_stale }
+        ),
     ]
 }
 
@@ -116,7 +118,11 @@ impl Model {
             after.entries.get(&row.reminder)?;
             after.rows.entry(row.delivery.key).or_insert_with(|| row.clone());
         }
-        after.sinks.extend(request.sinks.iter().cloned());
+        for change in &request.sinks {
+            let known = self.sinks.get(&change.name).cloned().unwrap_or_default();
+            (known == change.was).then_some(())?;
+            after.sinks.insert(change.name.clone(), change.is.clone());
+        }
         after.sinks.retain(|_, state| *state != SinkState::default());
         after.is_sound().then_some(after)
     }
@@ -228,9 +234,12 @@ impl Run {
                 row.version -= u64::from(*is_stale);
                 request.rows.push(row);
             }
-            Part::Sink { sink, n_failures } => {
-                let state = SinkState { n_failures: *n_failures, ..SinkState::default() };
-                request.sinks.push((SINKS[usize::from(*sink)].to_owned(), state));
+            Part::Sink { sink, n_failures, is_stale } => {
+                let name = SINKS[usize::from(*sink)];
+                let mut was = self.model.sinks.get(name).cloned().unwrap_or_default();
+                was.n_failures += u32::from(*is_stale);
+                let is = SinkState { n_failures: *n_failures, ..SinkState::default() };
+                request.sinks.push(sink_change(name, was, is));
             }
         }
     }

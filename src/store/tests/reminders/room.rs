@@ -4,7 +4,7 @@ use redb::Database;
 use redb::backends::InMemoryBackend;
 
 use super::super::fixture::at;
-use super::{entry, new, queued, row};
+use super::{entry, new, queued, row, sink_change};
 use crate::domain::id::MemoryId;
 use crate::domain::limits::{DELIVERIES_MAX, REMINDERS_MAX};
 use crate::domain::reminder::{DeliveryState, Enact, Enacted, Entry, SinkState};
@@ -49,7 +49,8 @@ fn a_full_disk_takes_no_new_reminder_but_tells_those_that_are_due() {
         assert_eq!(enact(batch, &due, at(10)), Ok(Enacted::Done(Vec::new())));
     });
     on_disk(&database, Room::None("full".to_owned()), |batch| {
-        let sinks = vec![("desk".to_owned(), SinkState { n_failures: 1, ..SinkState::default() })];
+        let failed = SinkState { n_failures: 1, ..SinkState::default() };
+        let sinks = vec![sink_change("desk", SinkState::default(), failed)];
         let refused = enact(batch, &Enact { sinks, ..Enact::default() }, at(10));
         assert_eq!(refused, Err(StoreError::NoRoom("full".to_owned())));
         assert_eq!(batch.n_writes(), 0);

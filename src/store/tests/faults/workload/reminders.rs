@@ -3,7 +3,7 @@
 use super::super::super::fixture::key;
 use super::super::super::reminders::{entry, row};
 use super::{STEP, Step, World, id_of};
-use crate::domain::reminder::{DeliveryState, Enact, Entry, Lease, SinkState};
+use crate::domain::reminder::{DeliveryState, Enact, Entry, Lease, SinkChange, SinkState};
 use crate::ports::{Clock as _, Reminders as _};
 use crate::service::ServiceError;
 
@@ -48,8 +48,7 @@ impl World {
             row.delivery.claim(Lease { owner: 1, until: now + 3 * STEP }, now).unwrap();
             row.delivery.call(1, now).unwrap();
         }
-        let sinks =
-            vec![("desk".to_owned(), SinkState { full_at: Some(now), ..SinkState::default() })];
+        let sinks = self.desk(SinkState { full_at: Some(now), ..SinkState::default() }).await?;
         let request = Enact { rows, sinks, ..Enact::default() };
         Ok(format!("{:?}", self.store.enact(request, now).await?))
     }
@@ -65,10 +64,18 @@ impl World {
             entry.reminder.finish().unwrap();
             Entry { wakes_at: None, ..entry }
         });
-        let sinks = vec![("desk".to_owned(), SinkState::default())];
+        let sinks = self.desk(SinkState::default()).await?;
         let changed = changed.into_iter().collect();
         let request = Enact { changed, rows, sinks, ..Enact::default() };
         Ok(format!("{:?}", self.store.enact(request, self.clock.now()).await?))
+    }
+
+    /// What is known of one sink from now on.
+    async fn desk(&self, is: SinkState) -> Result<Vec<SinkChange>, ServiceError> {
+        let states = self.store.sink_states().await?;
+        let was = states.into_iter().find(|(name, _)| name == "desk");
+        let was = was.map(|(_, state)| state).unwrap_or_default();
+        Ok(vec![SinkChange { name: "desk".to_owned(), was, is }])
     }
 
     /// Trims; what was trimmed of the reminder that goes on may be told anew.
