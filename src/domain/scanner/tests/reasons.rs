@@ -155,15 +155,9 @@ fn a_text_that_is_given_to_be_reminded_of_asks_as_a_whole() {
     let scan = read("two hours before the flight on Friday at 14:00");
     assert_eq!(scan.times[0].lead.unwrap().to_string(), "PT2H");
     assert_eq!(scan.times[0].subject, "flight");
-    for (text, unread) in
-        [("every 2nd and 4th Tuesday at 10:00 review", "every 2nd and 4th Tuesday")]
-    {
-        let flaw = read(text).times.into_iter().find_map(|time| time.flaw);
-        let Some(Unarmed::Incomplete { unread: found, .. }) = flaw else {
-            panic!("{text}: {flaw:?}")
-        };
-        assert_eq!(found, unread, "{text}");
-    }
+    let half = read("every 2nd and 4th Tuesday at 10:00 review");
+    let Some(Unarmed::Incomplete { unread, .. }) = &half.times[0].flaw else { panic!("{half:?}") };
+    assert_eq!(unread, "every 2nd and 4th Tuesday");
     let plain = read("send the daily report tomorrow at 3pm");
     assert_eq!((plain.times.len(), plain.times[0].flaw.clone()), (1, None));
     assert_eq!(plain.unarmed(now.timestamp()), []);
