@@ -29,7 +29,7 @@ pub(super) async fn run(what: &RemindCommand, door: &Door, json: bool) -> Result
         }
         RemindCommand::List(what) => {
             let answer = connection.call("reminder_list", list(what)).await?;
-            listed(&answer, json);
+            listed(&answer, what.view.as_deref(), json);
         }
         RemindCommand::Show(what) => whole(&connection, &what.ids, json).await?,
         RemindCommand::Ack(ids) => act(ids, "ack").await?,
@@ -201,13 +201,16 @@ fn asides(answer: &Value) {
 }
 
 /// `remind list`
-fn listed(answer: &Value, json: bool) {
+fn listed(answer: &Value, view: Option<&str>, json: bool) {
     if as_json(answer, json) {
         return;
     }
     let reminders = items(answer, "reminders");
     if reminders.is_empty() {
-        say("no reminders");
+        match view {
+            None => say("no reminders are due, proposed or to come; the others: --view all"),
+            Some(view) => say(&format!("no reminders in view {view}")),
+        }
     } else {
         let mut rows = table(&["handle", "state", "reminder", "told", "when"]);
         for reminder in reminders {

@@ -248,7 +248,13 @@ async fn people_set_see_change_and_end_reminders_on_the_command_line() {
     assert!(both.contains("Team meeting\n") && both.contains("Call Bob\n"), "{both}");
     let done = told(&home, &["remind", "cancel", handle, once]);
     assert_eq!(done["reminders"][1]["state"], "cancelled", "{done}");
-    assert!(prints(&home, &["remind", "list"]).contains("no reminders"));
+    assert!(
+        prints(&home, &["remind", "list"]).contains("no reminders are due, proposed or to come")
+    );
+    assert!(
+        prints(&home, &["remind", "list", "--view", "due"]).contains("no reminders in view due")
+    );
+    assert!(prints(&home, &["remind", "list", "--view", "all"]).contains("Call Bob"));
 }
 
 #[tokio::test]
