@@ -87,7 +87,6 @@ fn sentence(
     }
     let context = Context::of(line, ask.is_some_and(|ask| !ask.is_implied));
     let mut times = times(line, phrases, said, context);
-    let about = subject(line, source, &times, ask);
     let carried = asked_before.filter(|_| ask.is_none());
     let asks = ask.is_some() || carried.is_some();
     let is_implied = ask.is_some_and(|ask| ask.is_implied);
@@ -97,6 +96,7 @@ fn sentence(
     };
     scan.often = scan.often.take().or(often);
     let unread = flaws::mark(line, source, &mut times, why.as_ref(), asks, ask);
+    let about = subject(line, source, &times, ask);
     let from = scan.times.len();
     let asking = Asking { times: from..from + times.len(), why: why.or(unread) };
     let is_open = asking.why.is_none();
@@ -208,14 +208,18 @@ fn moved_from(line: &Line<'_>) -> Option<Range<usize>> {
 }
 
 fn times(line: &Line<'_>, phrases: Vec<Phrase>, said: Said<'_>, context: Context) -> Vec<Timed> {
-    shared(line, joined(line, phrases))
-        .into_iter()
+    let all = shared(line, joined(line, phrases));
+    let n_times = all.len();
+    all.into_iter()
         .filter_map(|(mut slots, pieces)| {
             if context.is_birthday && slots.is_yearless() {
                 slots.cycle = Some((1, Unit::Year));
             }
+            // "the weekly report"
+            let end = pieces.last().map_or(0, |piece| piece.end);
+            let is_of_word = n_times > 1 && line.kind(end) == Some(&Lexeme::Word);
             let is_adjective = slots.is_cycle_alone()
-                && !context.is_asked
+                && (!context.is_asked || is_of_word)
                 && pieces.iter().any(|piece| is_adjective(line.slice(piece.end - 1)));
             if is_adjective {
                 return None;

@@ -34,6 +34,10 @@ const OWN: &str = "i we i've i'd i'm user";
 const TALES: &str = "novel story movie film song poem dream lyrics scene";
 /// Most words between one who speaks, the verb, and what is said.
 const REPORT_WORDS_MAX: usize = 5;
+/// Words before an asking that are looked at; chosen.
+const WORDS_MAX: usize = 40;
+/// Bytes before a quotation that are looked at, and longest quotation, bytes; chosen.
+const QUOTED_BYTES_MAX: usize = 2_000;
 /// Words that say no and are near: most words between them and the asking.
 const NEAR_WORDS: usize = 3;
 
@@ -85,12 +89,12 @@ fn is_in(list: &str, word: &str) -> bool {
 
 /// How the asking is meant that begins at a word; words in lower case, marks being words.
 pub(super) fn english(words: &[String], at: usize) -> Manner {
-    let before = words.get(..at).unwrap_or(&[]);
+    let before = words.get(at.saturating_sub(WORDS_MAX)..at).unwrap_or(&[]);
     let start = before.iter().rposition(|word| is_in(CLAUSE, word)).map_or(0, |at| at + 1);
     if is_denied(before.get(start..).unwrap_or(&[])) {
         return Manner::Denied;
     }
-    let near = before.get(at.saturating_sub(NEAR_WORDS)..).unwrap_or(&[]);
+    let near = before.get(before.len().saturating_sub(NEAR_WORDS)..).unwrap_or(&[]);
     if is_told(before) {
         Manner::Told
     } else if near.iter().any(|word| is_in(OTHER, word)) {
@@ -181,6 +185,8 @@ fn is_told_han(before: &str) -> bool {
 
 /// Whether the words before a quotation say that the speaker, or the user, says it.
 pub(super) fn is_own_quotation(before: &str) -> bool {
+    let near = before.floor_char_boundary(before.len().saturating_sub(QUOTED_BYTES_MAX));
+    let before = before.get(near..).unwrap_or("");
     let line = before.rsplit(['\n', '。']).next().unwrap_or("");
     let lower = line.to_lowercase();
     let words: Vec<String> = lower
@@ -229,7 +235,8 @@ pub(super) fn quotations(text: &str) -> Vec<Range<usize>> {
 /// Where a quotation ends: at its mark, which is no apostrophe, before the text goes on after a blank
 /// line.
 fn closing(text: &str, close: char) -> Option<usize> {
-    let body = text.split("\n\n").next().unwrap_or("");
+    let near = text.get(..text.floor_char_boundary(QUOTED_BYTES_MAX)).unwrap_or("");
+    let body = near.split("\n\n").next().unwrap_or("");
     let is_end = |at: usize| {
         let next = body.get(at + close.len_utf8()..).and_then(|rest| rest.chars().next());
         let is_apostrophe = matches!(close, '\'' | '’');

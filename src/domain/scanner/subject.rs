@@ -14,7 +14,8 @@ pub(super) fn subject(
 ) -> String {
     let n = line.kinds.len();
     let mut is_kept = vec![true; n];
-    let cut = times.iter().flat_map(|time| time.pieces.iter().cloned());
+    let cut =
+        times.iter().filter(|time| !time.is_aside).flat_map(|time| time.pieces.iter().cloned());
     let asking = ask.into_iter().flat_map(|ask| ask.cut.iter().cloned());
     for range in cut.chain(asking) {
         if let Some(kept) = is_kept.get_mut(range) {

@@ -160,13 +160,15 @@ fn abbreviation(line: &Line<'_>, at: usize) -> Option<Read> {
     let before = at.checked_sub(1).map_or("", |at| line.slice(at)).to_lowercase();
     let is_half = before.ends_with('m') || before.ends_with("m.");
     let is_shouted = |word: &str| word.len() > 1 && word.chars().all(char::is_uppercase);
-    let is_clear = !is_shouted(line.slice(at + 1))
-        && line.reading.text.contains(|c: char| c.is_ascii_lowercase());
+    let is_clear = || {
+        !is_shouted(line.slice(at + 1))
+            && line.reading.text.contains(|c: char| c.is_ascii_lowercase())
+    };
     if is_half && is_in(SMALL_AFTER_HALF, word) {
         let zone = named(&word.to_uppercase());
         let no_zone = || Piece::NoZone(word.to_owned());
         Some((vec![zone.map_or_else(no_zone, |zone| Piece::Zone(zone.to_owned()))], 1))
-    } else if is_clear && is_in(UNCLEAR_WORDS, word) {
+    } else if is_in(UNCLEAR_WORDS, word) && is_clear() {
         Some((vec![Piece::NoZone(word.to_owned())], 1))
     } else {
         None

@@ -268,7 +268,17 @@ impl<'l> Sentence<'l> {
             Some(Lexeme::Cue(Cue::Except)) => true,
             Some(Lexeme::Cue(Cue::Excepted)) => return Some(self.head(at)..at + 1),
             Some(Lexeme::Cue(Cue::Until)) => !word.eq_ignore_ascii_case("through") || is_day_next,
-            Some(Lexeme::Cue(Cue::From | Cue::Start)) => is_day_next,
+            Some(Lexeme::Cue(Cue::From | Cue::Start)) => {
+                let is_past = |at: usize| {
+                    matches!(
+                        line.kind(at),
+                        Some(
+                            Lexeme::Shift { by: ..0, .. } | Lexeme::Weekday { week: Some(..0), .. }
+                        )
+                    )
+                };
+                is_day_next && !next.is_some_and(is_past)
+            }
             // "every Friday in December"
             Some(Lexeme::Cue(Cue::In)) => matches!(
                 line.kind(at + 1),

@@ -120,11 +120,11 @@ fn lead(line: &Line<'_>, start: usize) -> (Slots, usize) {
         Some(Lexeme::Zone(zone)) if is_han => {
             (Slots { zone: Some((*zone).to_owned()), ..slots }, 1)
         }
-        Some(_) if line.kinds.iter().any(is_sign) => {
-            let except = recurring::except(line, start);
-            except.map_or((slots.clone(), 0), |(except, n)| (Slots { except, ..slots }, n))
-        }
-        _ => (slots, 0),
+        Some(_) => match recurring::except(line, start) {
+            Some((except, n)) if line.kinds.iter().any(is_sign) => (Slots { except, ..slots }, n),
+            _ => (slots, 0),
+        },
+        None => (slots, 0),
     }
 }
 

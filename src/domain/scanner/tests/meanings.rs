@@ -54,8 +54,25 @@ fn the_subject_is_the_sentence_without_the_time_and_the_asking() {
         ("提醒我明天早上七点起床", "起床"),
         ("Don't forget to remind me tomorrow at 9am to call Bob", "call Bob"),
         ("remind me every day except Sunday at 9am to stretch", "stretch"),
+        ("remind me every Friday at 4pm to send the weekly report", "send the weekly report"),
+        ("每周三晚上七点提醒我去除草", "去除草"),
     ] {
         assert_eq!(only(text).subject, subject, "{text}");
+    }
+}
+
+#[test]
+fn a_time_beside_the_rule_that_is_asked_for_stays_in_the_subject() {
+    let now = moment("2026-11-25T14:00", "Europe/Berlin");
+    for (text, subject) in [
+        ("remind me every Sunday at 6pm to plan next week", "plan next week"),
+        ("remind me every Monday at 10am to prepare the Tuesday demo", "prepare the Tuesday demo"),
+        ("每周一上午九点提醒我看上周的数据", "看上周的数据"),
+    ] {
+        let found = found(text, &now);
+        let asked: Vec<&str> =
+            found.iter().filter(|time| time.is_asked).map(|time| time.subject.as_str()).collect();
+        assert_eq!(asked, [subject], "{text}");
     }
 }
 
