@@ -168,9 +168,11 @@ impl NagBudget {
         self.allowed_from(told, now) <= now
     }
 
-    /// From when on one more may go; in the past: it may go now.
+    /// From when on one more may go; in the past: it may go now. What was told after `now`, by a clock
+    /// that was ahead, does not count.
     pub fn allowed_from(&self, told: &[Timestamp], now: Timestamp) -> Timestamp {
         let day = SignedDuration::from_hours(24);
+        let told = told.get(..told.partition_point(|at| *at <= now)).unwrap_or(told);
         if self.per_day == 0 {
             return Timestamp::MAX;
         }

@@ -105,6 +105,10 @@ fn nagging_has_a_budget() {
     let told = [second(0), second(200), second(400)];
     assert!(!budget.allows(&told, second(86_399)));
     assert!(budget.allows(&told, second(86_400)));
+    // The clock was three days ahead and is right again.
+    let ahead = [second(0), second(259_200), second(259_400), second(259_600)];
+    assert!(budget.allows(&ahead, second(300)));
+    assert!(!budget.allows(&ahead, second(100)));
 }
 
 proptest! {
