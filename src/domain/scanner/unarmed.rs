@@ -75,6 +75,14 @@ pub enum Unarmed {
         /// What names the day.
         word: String,
     },
+    /// A word beside a day may be an hour, and is not understood.
+    #[error("`{word}` beside `{day}` may be an hour: expected one like 14:00 or 2pm")]
+    Hour {
+        /// The day.
+        day: String,
+        /// What may be an hour.
+        word: String,
+    },
     /// Somebody's words are told.
     #[error("the words that ask are quoted or told of somebody")]
     Quoted,

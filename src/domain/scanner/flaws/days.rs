@@ -1,5 +1,5 @@
-//! Words beside a time that name its day and are not read: "Easter Sunday at 10", "4/12 15:00", 除夕晚上八点.
-//! Without them it would be taken for the next such hour.
+//! Words beside a time that name its day or its hour and are not read: "Easter Sunday at 10", "4/12 15:00",
+//! 除夕晚上八点, "tomorrow 0900". Without them it would be taken for the next such hour, or the usual one.
 
 use std::ops::Range;
 
@@ -53,6 +53,9 @@ const FEASTS: [&str; 38] = [
 /// Small words between a time and the name of its day.
 const SMALL: [&str; 7] = ["on", "at", "the", "this", "next", "在", "的"];
 
+/// What stands before an hour.
+const HOUR_LEADS: [&str; 5] = ["at ", "from ", "around ", "by ", "@"];
+
 /// Why a time is not taken as it stands whose day is named by words that are not read.
 pub(in super::super) fn unread(
     line: &Line<'_>,
@@ -65,6 +68,11 @@ pub(in super::super) fn unread(
     let text = &line.reading.text;
     let before = text.get(sentence.start..first.start)?.to_lowercase();
     let after = text.get(last.end..sentence.end)?.to_lowercase();
+    let time = || quoted(text.get(first.start..last.end).unwrap_or_default());
+    let is_day_alone = slots.clock.is_none() && slots.part.is_none() && !slots.is_moment();
+    if is_day_alone && let Some(word) = hour_at_start(&after).or_else(|| hour_at_end(&before)) {
+        return Some(Unarmed::Hour { day: time(), word: quoted(&word) });
+    }
     let is_exact = slots.date.is_some() || slots.is_moment() || slots.shift.is_some();
     let is_open = !is_exact && !slots.recurs() && (!slots.has_day() || slots.weekday.is_some());
     if !is_open {
@@ -79,8 +87,48 @@ pub(in super::super) fn unread(
         week.or_else(|| led.and_then(feast_at_start)).or_else(|| led.and_then(slashed_at_start))
     };
     let word = ahead.or_else(behind)?;
-    let time = quoted(text.get(first.start..last.end)?);
-    Some(Unarmed::Day { time, word: quoted(&word) })
+    Some(Unarmed::Day { time: time(), word: quoted(&word) })
+}
+
+/// What looks like an hour and is not read as one: `0900`, `17h30`, "at 1400", `12-1` at an end.
+fn hour_at_start(after: &str) -> Option<String> {
+    let after = after.trim_start().trim_start_matches(',').trim_start();
+    let (is_led, rest) = match HOUR_LEADS.iter().find_map(|lead| after.strip_prefix(lead)) {
+        Some(rest) => (true, rest.trim_start()),
+        None => (false, after),
+    };
+    let word = rest.split(char::is_whitespace).next()?;
+    let is_last = word.len() == rest.trim_end().len() || word.ends_with(['.', ',', ';', '!', '?']);
+    let word = word.trim_end_matches(['.', ',', ';', '!', '?']);
+    is_hour(word, is_led, is_last).then(|| word.to_owned())
+}
+
+/// The same before a day: "at 1400 tomorrow".
+fn hour_at_end(before: &str) -> Option<String> {
+    let before = before.trim_end().trim_end_matches(',');
+    let (rest, word) = before.rsplit_once(char::is_whitespace)?;
+    let is_led = HOUR_LEADS.iter().any(|lead| rest.ends_with(lead.trim_end()));
+    is_hour(word, is_led, false).then(|| word.to_owned())
+}
+
+fn is_hour(word: &str, is_led: bool, is_last: bool) -> bool {
+    let number = |text: &str| {
+        let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| text.parse::<u8>().ok()).flatten()
+    };
+    let is_pair = |hour: &str, minute: &str| {
+        number(hour).is_some_and(|hour| hour < 25) && number(minute).is_some_and(|it| it < 60)
+    };
+    if let Some((hour, minute)) = word.split_once('h') {
+        return number(hour).is_some_and(|hour| hour < 25)
+            && (minute.is_empty() || is_pair(hour, minute));
+    }
+    if let Some((from, to)) = word.split_once(['-', '–']) {
+        return (is_led || is_last) && is_pair(from, to) && number(to).is_some_and(|to| to < 25);
+    }
+    let is_four = word.len() == 4 && word.is_char_boundary(2);
+    let (hour, minute) = word.split_at(if is_four { 2 } else { 0 });
+    is_four && is_pair(hour, minute) && (is_led || word.starts_with('0'))
 }
 
 fn feast_at_end(before: &str) -> Option<String> {
@@ -98,13 +146,20 @@ fn feast_at_start(after: &str) -> Option<String> {
     Some((*found).to_owned())
 }
 
-/// `4/12`, `4/12/2026`: which of the two is the month is not known.
+/// `4/12`, `4/12/2026`, of which nobody knows the month, and what would be a date if there were such a
+/// day: `2026-13-01`.
 fn is_slashed(word: &str) -> bool {
-    let parts: Vec<&str> = word.split('/').collect();
+    let parts: Vec<&str> = word.split(['/', '-', '.']).collect();
     let is_number = |part: &&str| {
         (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
     };
-    matches!(parts.len(), 2 | 3) && parts.iter().all(is_number)
+    let has_year = || parts.iter().any(|part| part.len() == 4);
+    let is_date = match parts.len() {
+        2 => word.contains('/'),
+        3 => word.contains('/') || has_year(),
+        _ => false,
+    };
+    is_date && parts.iter().all(is_number)
 }
 
 fn slashed_at_end(before: &str) -> Option<String> {

@@ -216,6 +216,12 @@ impl<'l> Sentence<'l> {
         {
             return Some(at..self.tail(at));
         }
+        let is_whole = matches!(self.line.slice(at).to_lowercase().as_str(), "all" | "whole");
+        if is_whole
+            && matches!(self.line.kind(at + 1), Some(Lexeme::Unit(Unit::Week | Unit::Month)))
+        {
+            return Some(at..at + 2);
+        }
         if !matches!(self.line.kind(at), Some(Lexeme::Cue(Cue::Every | Cue::Skipping))) {
             return None;
         }
