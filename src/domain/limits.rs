@@ -143,8 +143,10 @@ pub const CONTEXT_TOKENS_OVERHEAD: usize = 45;
 pub const CONTEXT_ITEMS_MAX: usize = 24;
 /// Reminders that are read in one text, those that it asks for first.
 pub const REMINDERS_READ_MAX: usize = 3;
-/// Reminders that a list of what is pending shows of each sort.
+/// Reminders that a list of what is pending shows of each sort but those that are due.
 pub const PENDING_SHOWN_MAX: usize = 10;
+/// Reminders that are due which it shows.
+pub const PENDING_DUE_MAX: usize = 500;
 /// How far ahead what is next counts as pending.
 pub const PENDING_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 /// How far back a habit is looked for: monthly ones need four months.
@@ -166,7 +168,7 @@ pub const HOOK_LOOK_EVERY: Duration = Duration::from_secs(3);
 /// Longest time that it waits.
 pub const HOOK_WAIT_MAX: Duration = Duration::from_hours(24);
 /// Tellings for which a session was woken that are remembered.
-pub const HOOK_WOKEN_MAX: usize = 200;
+pub const HOOK_WOKEN_MAX: usize = 2_000;
 /// Time after which what is known of a session is dropped.
 pub const HOOK_SESSION_AGE_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Characters of a memory that a listing or a preview shows.

@@ -15,8 +15,8 @@ use crate::domain::context::Part;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Caller;
 use crate::domain::limits::{
-    CONTEXT_ITEMS_MAX, HIT_CHARS_MAX, LIST_LIMIT_MAX, PENDING_AHEAD, PENDING_SHOWN_MAX,
-    RECALL_TOKENS_MAX, SEARCH_LIMIT_MAX,
+    CONTEXT_ITEMS_MAX, HIT_CHARS_MAX, LIST_LIMIT_MAX, PENDING_AHEAD, PENDING_DUE_MAX,
+    PENDING_SHOWN_MAX, RECALL_TOKENS_MAX, SEARCH_LIMIT_MAX,
 };
 use crate::domain::memory::{Kind, Memory, Origin};
 use crate::domain::reminder::{Standing, View};
@@ -71,7 +71,8 @@ impl Told {
     }
 }
 
-/// Reminders that somebody should know of now, at most [`PENDING_SHOWN_MAX`] of each sort.
+/// Reminders that somebody should know of now: what is due, at most [`PENDING_DUE_MAX`], and at most
+/// [`PENDING_SHOWN_MAX`] of each other sort.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     /// Told and not acknowledged.
@@ -103,7 +104,25 @@ impl Service {
             let is_next = view.next.first().is_some_and(|next| next.told_at <= until);
             is_next && matches!(view.standing, Standing::Upcoming | Standing::Snoozed)
         });
-        Ok(Pending { due: of(View::Due).await?, proposed: of(View::Proposed).await?, upcoming })
+        let (due, proposed) = (self.all_due(caller).await?, of(View::Proposed).await?);
+        Ok(Pending { due, proposed, upcoming })
+    }
+
+    /// What is due, the first [`PENDING_DUE_MAX`] of it: who follows it has to see what is new beside what
+    /// nobody acknowledges.
+    async fn all_due(&self, caller: &Caller) -> Result<Vec<ReminderView>, ServiceError> {
+        let (mut due, mut cursor) = (Vec::new(), None);
+        while due.len() < PENDING_DUE_MAX {
+            let limit = Some(LIST_LIMIT_MAX);
+            let asked = ListReminders { view: View::Due, namespaces: Vec::new(), limit, cursor };
+            let page = self.reminders(caller, asked).await?;
+            due.extend(page.reminders);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok(due)
     }
 
     /// Gathers what an agent should know.
@@ -124,7 +143,9 @@ impl Service {
             known.extend(answer.orders.iter().map(|told| told.memory.id));
         }
         if wants(Part::Reminders) {
-            let Pending { due, mut proposed, upcoming } = self.pending_reminders(caller).await?;
+            let Pending { mut due, mut proposed, upcoming } =
+                self.pending_reminders(caller).await?;
+            due.truncate(PENDING_SHOWN_MAX);
             proposed.truncate(PROPOSALS_TOLD_MAX);
             answer.reminders = [due, proposed, upcoming].into_iter().flatten().collect();
         }

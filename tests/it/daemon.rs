@@ -98,7 +98,7 @@ impl Home {
             .env_clear()
             .env("HOME", self.dir.path())
             .env("PATH", "/usr/bin:/bin")
-            .env("RECALLD_LOG", "debug,tantivy=warn,rmcp=off")
+            .env("RECALLD_LOG", "debug,tantivy=error,rmcp=off")
             .arg("--state-dir")
             .arg(self.state())
             .arg("--socket")

@@ -101,6 +101,27 @@ async fn an_idle_session_is_woken_once_by_what_becomes_due() {
 }
 
 #[tokio::test]
+async fn what_nobody_acknowledges_does_not_hide_what_becomes_due() {
+    let home = Home::with_config("[embed]\nmodel = \"none\"\n");
+    let _daemon = home.serve().await;
+    let owner = home.owner().await;
+    for n in 1..=14 {
+        let at = soon().to_string();
+        owner.must("reminder_set", json!({ "text": format!("matter {n}"), "at": at })).await;
+    }
+    let mut told = String::new();
+    while (1..=14).any(|n| !told.contains(&format!("\"matter {n}\""))) {
+        let (code, more) = end(start(&home, &["wait", "--gap", "0.1"], "s", "")).await;
+        assert_eq!(code, Some(2), "{more}");
+        told.push_str(&more);
+    }
+    let at = soon().to_string();
+    owner.must("reminder_set", json!({ "text": "one more", "at": at })).await;
+    let (code, told) = end(start(&home, &["wait", "--gap", "0.1"], "s", "")).await;
+    assert_eq!((code, told.contains("one more"), told.contains("matter")), (Some(2), true, false));
+}
+
+#[tokio::test]
 async fn a_waiting_hook_ends_with_its_harness() {
     let home = Home::with_config("[embed]\nmodel = \"none\"\n");
     let _daemon = home.serve().await;

@@ -53,6 +53,8 @@ static EVENTFUL: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"\b(?:went|bought|met|ran|visited|paid|saw|ate|drank|got|took|sent|called|spent|drove|walked|flew|finished|",
         r"completed|deployed|released|fixed|found|wrote|read|watched|attended|ordered|received|slept|played|cooked|",
         r"meeting|meetings|appointment|lunch|dinner|breakfast|flight|trip|visit|interview|party|meetup|concert|exam|dentist)\b|",
+        // Who asks to be reminded twice asks for two times.
+        r"\bremind (?:me|us)\b|\blet me forget\b|提醒|",
         r"[去买见吃喝花跑看写做收订睡玩][了过]|参加了|完成了|发布了|会议|开会|约会|航班|聚餐|面试|聚会|考试|旅行|出差|看牙|看病",
     ))
     .ok()

@@ -47,6 +47,7 @@ pub const ARM_MIN: f64 = 0.9;
 
 /// A time that a text names.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent finding")]
 pub struct Found {
     /// The bytes of the text from the first to the last word that tells the time.
     pub range: Range<usize>,
@@ -70,6 +71,8 @@ pub struct Found {
     pub subject: String,
     /// The words that tell the time, cut where they are long.
     pub words: String,
+    /// Whether the half of the day is a guess: "at 7", "7:45".
+    pub is_guess: bool,
     /// Why it is not to be taken as it stands, whatever the confidence: it is neither armed nor proposed.
     pub flaw: Option<Unarmed>,
 }

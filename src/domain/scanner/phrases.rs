@@ -53,11 +53,39 @@ pub(super) fn read(reading: &Reading, source: &Source<'_>, said: Said<'_>, is_as
             break;
         }
     }
+    if let Some(cue) = taken_back(&reading.text, scan.times.len()) {
+        for time in scan.times.iter_mut().filter(|time| time.is_asked && time.flaw.is_none()) {
+            time.flaw = Some(Unarmed::Corrected(cue.to_owned()));
+        }
+    }
     let is_crowd = scan.times.len() > CROWD_MIN;
     for time in scan.times.iter_mut().filter(|time| is_crowd && !time.is_asked) {
         time.confidence *= CROWD_DOUBT;
     }
     scan
+}
+
+/// Words with which somebody corrects what they have just asked for, or tells what was moved.
+fn taken_back(text: &str, n_times: usize) -> Option<&'static str> {
+    const TAKEN_BACK: [&str; 11] = [
+        "no wait",
+        "wait, no",
+        "i mean ",
+        "i meant ",
+        "scratch that",
+        "never mind",
+        "nevermind",
+        "no thanks",
+        "不对",
+        "算了",
+        "我是说",
+    ];
+    const MOVED_TO: [&str; 6] =
+        ["moved to", "rescheduled to", "postponed to", "改到", "推迟到", "挪到"];
+    let text = text.to_lowercase();
+    let cue = TAKEN_BACK.iter().find(|cue| text.contains(**cue));
+    let moved = || MOVED_TO.iter().find(|cue| n_times > 1 && text.contains(**cue));
+    cue.or_else(moved).copied()
 }
 
 /// The lead that a reading of one sentence is.
@@ -139,6 +167,7 @@ fn told(line: &Line<'_>, source: &Source<'_>, time: &Timed, context: Context) ->
         lead: None,
         subject: String::new(),
         words: time.words(line, source),
+        is_guess: time.meaning.is_guess,
         flaw: time.flaw.clone(),
     })
 }
@@ -241,11 +270,30 @@ fn times(line: &Line<'_>, phrases: Vec<Phrase>, said: Said<'_>, context: Context
             let is_today =
                 matches!(&meaning.when, When::At(at) if at.civil.date() == said.now.date());
             let no_zone = || no_zone(line, &slots, &pieces);
-            let flaw = days::unread(line, &slots, &pieces).or_else(no_zone);
+            let unread = days::unread(line, &slots, &pieces);
+            let flaw =
+                unread.or_else(|| two_days(line, &slots, &meaning, &pieces)).or_else(no_zone);
             let is_aside = false;
             Some(Timed { slots, meaning, pieces, is_today, is_led, is_aside, flaw })
         })
         .collect()
+}
+
+/// "Friday 5 December", if that is no Friday.
+fn two_days(
+    line: &Line<'_>,
+    slots: &Slots,
+    meaning: &Meaning,
+    pieces: &[Range<usize>],
+) -> Option<Unarmed> {
+    let (weekday, _) = slots.weekday?;
+    let When::At(moment) = &meaning.when else { return None };
+    let has_date = slots.date.is_some() || slots.month_day.is_some();
+    let is_other = has_date && moment.civil.date().weekday() != weekday;
+    let first = pieces.first()?.start;
+    let last = pieces.last()?.end;
+    let words = line.reading.text.get(span(line, &(first..last)))?;
+    is_other.then(|| Unarmed::TwoDays(quoted(words)))
 }
 
 /// What stands for the zone of a time and names none.

@@ -244,7 +244,11 @@ impl Slots {
                 self.days.is_empty() && self.cycle.is_some_and(|(_, unit)| unit == Unit::Week)
             }
             Piece::Weekday(..) => {
-                let is_other = self.nth.is_some() || self.weekend.is_some() || self.recurs();
+                // "tomorrow at 11, Thursday at 10" are two.
+                let is_said =
+                    self.clock.is_some() && matches!(self.shift, Some((Period::Day, _, _)));
+                let is_other =
+                    self.nth.is_some() || self.weekend.is_some() || self.recurs() || is_said;
                 self.weekday.is_none() && !is_other
             }
             Piece::Weekend(_) => !self.has_day() && !self.recurs(),

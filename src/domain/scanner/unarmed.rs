@@ -83,6 +83,12 @@ pub enum Unarmed {
         /// What may be an hour.
         word: String,
     },
+    /// A weekday and a date that are not the same day.
+    #[error("`{0}` names two days that are not the same: expected one of them")]
+    TwoDays(String),
+    /// Words that take something back.
+    #[error("`{0}` takes something back: say it once, as it is meant")]
+    Corrected(String),
     /// Somebody's words are told.
     #[error("the words that ask are quoted or told of somebody")]
     Quoted,

@@ -26,13 +26,17 @@ impl Doubts {
     /// Takes what came of a call that was made while the files had this mark.
     pub(super) fn learn(&self, name: &str, outcome: &Outcome, mark: Option<u64>) {
         match outcome {
-            Outcome::Sent { .. } | Outcome::Accepted | Outcome::Refused(_) => {
-                self.all().remove(name);
-            }
             Outcome::Disabled(_) => {
                 self.all().insert(name.to_owned(), Doubt::Disabled(mark));
             }
-            Outcome::Retry { .. } | Outcome::Unknown(_) => {}
+            // It was tried, and what it said last is in its messages.
+            Outcome::Sent { .. }
+            | Outcome::Accepted
+            | Outcome::Refused(_)
+            | Outcome::Retry { .. }
+            | Outcome::Unknown(_) => {
+                self.all().remove(name);
+            }
         }
     }
 

@@ -236,6 +236,10 @@ impl Draft {
             let at = meant.rule.parts().start.strftime("%H:%M").to_string();
             notes.push(format!("no time of day was named: {at} is taken"));
         }
+        if meant.is_guess {
+            let at = meant.rule.parts().start.strftime("%H:%M").to_string();
+            notes.push(format!("the half of the day was not named: {at} is taken"));
+        }
         let is_meeting = !meant.rule.is_once() && names_meeting(&text);
         let lead = match given_lead {
             Some(lead) => lead,

@@ -1,6 +1,6 @@
 //! Reads when a reminder is meant, as callers say it.
 
-use jiff::civil::{DateTime, Time};
+use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ZonedDateTime};
 
@@ -31,6 +31,8 @@ pub(super) struct Meant {
     pub(super) is_timed: bool,
     /// Whether only days were named.
     pub(super) is_all_day: bool,
+    /// Whether the half of the day is a guess.
+    pub(super) is_guess: bool,
     /// What the text is about beside the time.
     pub(super) subject: Option<String>,
 }
@@ -168,27 +170,38 @@ impl Said {
         if let Some((civil, at, zone)) = exact(text, self.zone()) {
             let rule = once(civil, at, zone).map_err(|why| ServiceError::refused("at", why))?;
             let (lead, subject) = (None, None);
-            return Ok(Meant { rule, lead, is_timed: true, is_all_day: false, subject });
+            let (is_timed, is_all_day, is_guess) = (true, false, false);
+            return Ok(Meant { rule, lead, is_timed, is_all_day, is_guess, subject });
         }
         let found = self.whole("at", text)?;
         Ok(Meant { subject: None, ..meant(found).map_err(|why| ServiceError::refused("at", why))? })
     }
 
-    /// A rule in lines of iCalendar, whose start is `at`, else today.
+    /// A rule in lines of iCalendar, whose start is `at`, else today, or tomorrow if what it names of today
+    /// has passed: an occurrence that nobody can be told of is none of a count.
     fn ical(&self, rule: &str, at: Option<&str>) -> Result<Meant, ServiceError> {
+        let today = self.now.date();
         let (start, zone) = match at {
-            None => (self.now.date().to_datetime(self.all_day_at), self.zone().clone()),
+            None => (today.to_datetime(self.all_day_at), self.zone().clone()),
             Some(at) => {
                 let rule = self.at(at)?.rule;
                 (rule.parts().start, rule.zone().clone())
             }
         };
-        let given = Given { start: Some(start), zone: Some(&zone) };
+        let read = |start: DateTime| {
+            let given = Given { start: Some(start), zone: Some(&zone) };
+            Rule::from_ical(rule, given).map_err(|why| ServiceError::refused("rule", why))
+        };
         let upper = rule.to_uppercase();
         let is_timed = at.is_some() || upper.contains("BYHOUR") || upper.contains("DTSTART");
-        let rule =
-            Rule::from_ical(rule, given).map_err(|why| ServiceError::refused("rule", why))?;
-        Ok(Meant { rule, lead: None, is_timed, is_all_day: !is_timed, subject: None })
+        let is_open = at.is_none() && !upper.contains("DTSTART");
+        let mut rule = read(start)?;
+        let is_past = rule.first().is_some_and(|first| first.at <= self.now.timestamp());
+        if let Some(tomorrow) = today.tomorrow().ok().filter(|_| is_open && is_past) {
+            rule = read(tomorrow.to_datetime(self.all_day_at))?;
+        }
+        let (is_all_day, is_guess) = (!is_timed, false);
+        Ok(Meant { rule, lead: None, is_timed, is_all_day, is_guess, subject: None })
     }
 
     /// A rule in words, whose time or start is `at`.
@@ -245,23 +258,38 @@ fn meant(found: Found) -> Result<Meant, RuleError> {
     let subject = Some(found.subject).filter(|subject| subject.chars().any(char::is_alphanumeric));
     let is_timed = found.precision == Precision::Minute;
     let is_all_day = found.precision == Precision::Day;
-    Ok(Meant { rule, lead: found.lead, is_timed, is_all_day, subject })
+    let is_guess = found.is_guess;
+    Ok(Meant { rule, lead: found.lead, is_timed, is_all_day, is_guess, subject })
 }
 
 /// A time written with its day: on the wall, as a moment, and its zone.
 fn exact(text: &str, zone: &TimeZone) -> Option<(DateTime, Timestamp, TimeZone)> {
-    let text = Some(text.trim()).filter(|text| when::has_real_offset(text))?;
+    let text = two_digits(Some(text.trim()).filter(|text| when::has_real_offset(text))?);
+    let text = text.as_str();
     let (at, zone) = if let Ok(zoned) = text.parse::<ZonedDateTime>() {
         (zoned.timestamp(), zoned.time_zone().clone())
-    } else if let Ok(at) = text.parse::<Timestamp>() {
+    } else if let (Ok(at), false) = (text.parse::<Timestamp>(), text.contains('[')) {
         (at, zone.clone())
     } else {
-        let civil: DateTime = text.contains([':', 'T', 't']).then(|| text.parse().ok())??;
+        let is_time = text.contains([':', 'T', 't']) && !text.contains('[');
+        let civil: DateTime = is_time.then(|| text.parse().ok())??;
         let civil = civil.with().subsec_nanosecond(0).build().ok()?;
         return Some((civil, instant(civil, zone)?, zone.clone()));
     };
     let at = Timestamp::from_second(at.as_second()).ok()?;
     Some((zone.to_datetime(at), at, zone))
+}
+
+/// `2026-12-03 07:45` for `2026-12-03 7:45`: who writes a date like that writes hours of 24.
+fn two_digits(text: &str) -> String {
+    let is_short = |rest: &str| rest.as_bytes().get(1) == Some(&b':');
+    let is_hour = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    match text.split_once([' ', 'T']) {
+        Some((date, rest)) if date.parse::<Date>().is_ok() && is_hour(rest) && is_short(rest) => {
+            format!("{date}T0{rest}")
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// One occurrence at this moment. The second of a time that comes twice has no name on the wall of its

@@ -75,6 +75,22 @@ async fn without_messages_too_a_sink_is_open_again_when_its_files_have_changed()
 }
 
 #[tokio::test]
+async fn a_sink_that_was_tried_again_says_what_came_of_that() {
+    let w = World::new().await;
+    let reset = Outcome::Retry { after: None, why: "connection reset".to_owned() };
+    w.team.answers([disabled("the key can be read by others"), Answer::Is(reset)]);
+    w.set_at("tea", "2026-11-30T14:00").await;
+    w.live_until("2026-11-30T14:30+01:00").await;
+    w.team.gets_other_files();
+    w.look().await;
+    assert_eq!(w.team.arrived().len(), 2);
+    let told = report(&w, "team").await;
+    assert_eq!(told.condition, SinkCondition::Failing);
+    assert_eq!(told.why.as_deref(), Some("connection reset"));
+    assert_eq!(trouble(&w).await, None, "one failure is no trouble");
+}
+
+#[tokio::test]
 async fn what_its_files_lack_now_is_how_a_sink_is_said_to_be_everywhere() {
     let w = World::new().await;
     w.team.lacks("read the key in /k: No such file");

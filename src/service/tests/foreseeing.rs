@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::fixture::{Fixture, agent, draft, draft_in, owner};
 use crate::domain::change::Patch;
 use crate::domain::id::MemoryId;
-use crate::domain::reminder::{Source, Status};
+use crate::domain::reminder::{Source, Standing, Status};
 use crate::domain::scanner::Unarmed;
 use crate::ports::Clock as _;
 use crate::service::forget::ForgetRequest;
@@ -158,6 +158,34 @@ async fn a_text_that_asks_in_vain_is_stored_with_the_reason() {
     assert_eq!(f.remember(&agent("a"), draft(content)).await.unarmed, []);
     let content = "The dentist is on 3 November 2023 at 3pm";
     assert_eq!(f.remember(&agent("a"), draft(content)).await.unarmed, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_two_times_gets_two_reminders_unless_one_is_moved() {
+    for (first, second) in [
+        (
+            "Remind me tomorrow at 9am to take the pills",
+            "Remind me tomorrow at 5pm to take the pills",
+        ),
+        ("提醒我明天上午九点吃维生素", "提醒我明天下午五点吃维生素"),
+        ("Remind me every Monday at 9am to run", "Remind me every Thursday at 9am to run"),
+    ] {
+        let f = Fixture::of_words(None).await;
+        let (one, _) = stored(&f, first).await;
+        let (other, _) = stored(&f, second).await;
+        for id in [one, other] {
+            let views = about(&f, id).await;
+            assert_eq!((views.len(), told(&views)[0].0), (1, Status::Active), "{first}");
+        }
+    }
+    let f = Fixture::of_words(None).await;
+    stored(&f, "Remind me tomorrow at 9am to take the pills").await;
+    f.clock.advance(Duration::from_mins(1));
+    let moved = "Actually, remind me tomorrow at 5pm to take the pills instead";
+    let (id, _) = stored(&f, moved).await;
+    assert_eq!(told(&about(&f, id).await)[0].2, "2023-11-15 17:00");
+    let all = f.service.all_entries(vec![Standing::Upcoming]).await.unwrap();
+    assert_eq!(all.len(), 1, "the first was moved");
 }
 
 #[tokio::test(start_paused = true)]

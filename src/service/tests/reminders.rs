@@ -138,11 +138,51 @@ async fn what_else_a_text_names_is_told() {
 }
 
 #[tokio::test]
+async fn what_has_passed_today_is_none_of_a_count() {
+    let w = World::new().await;
+    for (rule, count, days) in [
+        ("FREQ=DAILY;COUNT=3", None, vec!["1 Dec", "2 Dec", "3 Dec"]),
+        ("FREQ=DAILY", Some(2), vec!["1 Dec", "2 Dec"]),
+        ("FREQ=WEEKLY;BYDAY=MO;COUNT=2", None, vec!["7 Dec", "14 Dec"]),
+        ("FREQ=DAILY;COUNT=1", None, vec!["1 Dec"]),
+        ("FREQ=DAILY;BYHOUR=18;BYMINUTE=0;COUNT=2", None, vec!["30 Nov", "1 Dec"]),
+        ("every day at 09:00", Some(2), vec!["1 Dec", "2 Dec"]),
+    ] {
+        let view = w.set(SetReminder { rule: some(rule), count, ..says("tea") }).await;
+        let told = next(&view);
+        assert_eq!(told.len(), days.len(), "{rule}: {told:?}");
+        for (told, day) in told.iter().zip(days) {
+            assert!(told.contains(&format!(" {day} 2026")), "{rule}: {told}");
+        }
+    }
+    let at = some("2026-12-24T18:00-05:00[Europe/Berlin]");
+    let refused = w.service.set_reminder(&owner(), SetReminder { at, ..says("tea") }).await;
+    assert!(refused.unwrap_err().to_string().contains("`at`"));
+}
+
+#[tokio::test]
+async fn a_guessed_half_of_the_day_is_told() {
+    let w = World::new().await;
+    for (at, told_at, is_guess) in [
+        ("tomorrow at 7", "Tue 1 Dec 2026 19:00", true),
+        ("tomorrow 7:45", "Tue 1 Dec 2026 19:45", true),
+        ("tomorrow 07:45", "Tue 1 Dec 2026 07:45", false),
+        ("tomorrow 7:45am", "Tue 1 Dec 2026 07:45", false),
+        ("2026-12-03 7:45", "Thu 3 Dec 2026 07:45", false),
+    ] {
+        let view = w.set_at("bus", at).await;
+        assert!(next(&view)[0].starts_with(told_at), "{at}: {:?}", next(&view));
+        let is_told = view.notes.iter().any(|note| note.contains("half of the day"));
+        assert_eq!(is_told, is_guess, "{at}: {:?}", view.notes);
+    }
+}
+
+#[tokio::test]
 async fn a_text_that_is_half_a_rule_sets_nothing() {
     let w = World::new().await;
     for (text, why) in [
         ("every six months on 1 June at 9am dentist", "`every six months` recurs"),
-        ("every Friday the 13th at 9:00 be careful", "`every Friday` recurs"),
+        ("every Friday the 13th at 9:00 be careful", "`the 13th at 9:00 be careful` is not"),
         ("每月第二个和第四个周二上午10点开会", "`每月` recurs"),
         ("every 2nd and 4th Tuesday at 10:00 review", "`every 2nd and 4th Tuesday` is not"),
         ("pills every day at 8am until Christmas", "`until Christmas` is not understood"),

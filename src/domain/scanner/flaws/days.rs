@@ -53,6 +53,8 @@ const FEASTS: [&str; 38] = [
 /// Small words between a time and the name of its day.
 const SMALL: [&str; 7] = ["on", "at", "the", "this", "next", "在", "的"];
 
+/// Characters of 差十五分.
+const LESS_CHARS_MAX: usize = 6;
 /// What stands before an hour.
 const HOUR_LEADS: [&str; 5] = ["at ", "from ", "around ", "by ", "@"];
 
@@ -69,6 +71,13 @@ pub(in super::super) fn unread(
     let before = text.get(sentence.start..first.start)?.to_lowercase();
     let after = text.get(last.end..sentence.end)?.to_lowercase();
     let time = || quoted(text.get(first.start..last.end).unwrap_or_default());
+    let ahead_of_last = text.get(sentence.start..last.start)?;
+    let less = ahead_of_last.char_indices().rev().take(LESS_CHARS_MAX).find(|(_, c)| *c == '差');
+    let is_less = slots.clock.is_some() && ahead_of_last.ends_with('分');
+    if let Some((at, _)) = less.filter(|_| is_less) {
+        let word = ahead_of_last.get(at..).map(quoted)?;
+        return Some(Unarmed::Hour { day: time(), word });
+    }
     let is_day_alone = slots.clock.is_none() && slots.part.is_none() && !slots.is_moment();
     if is_day_alone && let Some(word) = hour_at_start(&after).or_else(|| hour_at_end(&before)) {
         return Some(Unarmed::Hour { day: time(), word: quoted(&word) });
@@ -78,11 +87,16 @@ pub(in super::super) fn unread(
     if !is_open {
         return None;
     }
-    let ahead = feast_at_end(&before).or_else(|| slashed_at_end(&before));
+    let week_on = || {
+        let is_week = slots.weekday.is_some() && before.trim_end().ends_with("week");
+        is_week.then(|| "week".to_owned())
+    };
+    let ahead = feast_at_end(&before).or_else(|| slashed_at_end(&before)).or_else(week_on);
     let behind = || {
-        let week = (slots.weekday.is_some() && slots.clock.is_none())
-            .then(|| word_at_start(&after, "week"))
-            .flatten();
+        let behind_day = text.get(first.end..sentence.end).unwrap_or_default().to_lowercase();
+        let is_weekday = slots.weekday.is_some() && (slots.clock.is_none() || pieces.len() > 1);
+        let week = ["week", "after next"].iter().find_map(|word| word_at_start(&behind_day, word));
+        let week = week.filter(|_| is_weekday);
         let led = small(after.trim_start());
         week.or_else(|| led.and_then(feast_at_start)).or_else(|| led.and_then(slashed_at_start))
     };
@@ -126,6 +140,13 @@ fn is_hour(word: &str, is_led: bool, is_last: bool) -> bool {
     if let Some((from, to)) = word.split_once(['-', '–']) {
         return (is_led || is_last) && is_pair(from, to) && number(to).is_some_and(|to| to < 25);
     }
+    let (bare, is_half) = match word.strip_suffix("am").or_else(|| word.strip_suffix("pm")) {
+        Some(bare) => (bare, true),
+        None => (word, false),
+    };
+    if let Some((hour, minute)) = bare.split_once('.') {
+        return (is_led || is_half) && minute.len() == 2 && is_pair(hour, minute);
+    }
     let is_four = word.len() == 4 && word.is_char_boundary(2);
     let (hour, minute) = word.split_at(if is_four { 2 } else { 0 });
     is_four && is_pair(hour, minute) && (is_led || word.starts_with('0'))
@@ -163,13 +184,43 @@ fn is_slashed(word: &str) -> bool {
 }
 
 fn slashed_at_end(before: &str) -> Option<String> {
-    let word = before.trim_end().trim_end_matches([',', ':']).rsplit(char::is_whitespace).next()?;
-    is_slashed(word).then(|| word.to_owned())
+    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '/' | '-' | '.');
+    let trimmed = before.trim_end().trim_end_matches([',', ':']);
+    let rest = trimmed.trim_end_matches(is_part);
+    let word = trimmed.get(rest.len()..)?;
+    // 十二月二十四号 is read as a date, 二十四号 is not.
+    if word.is_empty() && trimmed.ends_with(['号', '日']) {
+        let day: String = trimmed
+            .chars()
+            .rev()
+            .take_while(|c| "号日一二三四五六七八九十廿".contains(*c))
+            .collect();
+        let day: String = day.chars().rev().collect();
+        return (day.chars().count() > 1).then_some(day);
+    }
+    let is_tight = before.len() == trimmed.len() && !before.is_empty();
+    let is_led = SMALL.iter().any(|small| rest.trim_end().ends_with(small)) || rest.is_empty();
+    let is_short = word.ends_with('.') || is_tight || is_led;
+    let bare = word.trim_end_matches('.');
+    (is_slashed(bare) || is_short && is_day_and_month(bare)).then(|| word.to_owned())
+}
+
+/// `24.12`, `12-24`
+fn is_day_and_month(word: &str) -> bool {
+    let number = |text: &str| {
+        let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| text.parse::<u8>().ok()).flatten().unwrap_or(0)
+    };
+    word.split_once(['.', '-']).is_some_and(|(left, right)| {
+        let (least, most) = (number(left).min(number(right)), number(left).max(number(right)));
+        (1..=12).contains(&least) && (1..=31).contains(&most)
+    })
 }
 
 fn slashed_at_start(after: &str) -> Option<String> {
-    let word = after.split(char::is_whitespace).next()?.trim_end_matches(['.', ',', ';']);
-    is_slashed(word).then(|| word.to_owned())
+    let word = after.split(char::is_whitespace).next()?;
+    let bare = word.trim_end_matches(['.', ',', ';']);
+    (is_slashed(bare) || is_day_and_month(bare)).then(|| word.to_owned())
 }
 
 /// What follows small words, if there are any; Chinese and slashes need none.

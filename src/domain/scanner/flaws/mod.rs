@@ -166,10 +166,24 @@ impl<'l> Sentence<'l> {
             pieces.find_map(|piece| self.more_behind(piece).or_else(|| self.more_before(piece)))
         };
         let around = || self.rules.iter().find_map(|piece| self.around(piece));
+        let stretch = (0..n).find(|at| has_rule && self.is_stretch(*at)).map(|at| at..at + 3);
+        if stretch.is_some() {
+            return stretch;
+        }
         in_cues
             .or_else(beside)
             .or_else(around)
             .or_else(|| self.hours.iter().find_map(|hour| self.joined(hour)))
+    }
+
+    /// "7 December to 28 December": both ends of a rule at once.
+    fn is_stretch(&self, at: usize) -> bool {
+        let is_date = |at: usize| matches!(self.line.kind(at), Some(Lexeme::Date(_)));
+        let is_to = matches!(
+            self.line.kind(at + 1),
+            Some(Lexeme::Cue(Cue::To | Cue::Until) | Lexeme::Mark('-' | '–' | '—' | '~'))
+        );
+        is_to && is_date(at) && is_date(at + 2)
     }
 
     /// A week, a month or a place in one right beside a rule: "every Friday this month", 下周每天, 每月最后两天.
@@ -185,6 +199,9 @@ impl<'l> Sentence<'l> {
             let is_place = line.slice(*at) == "最"
                 || matches!(line.kind(*at), Some(Lexeme::Cue(Cue::Nth(_) | Cue::LastDay)));
             let is_end = line.kind(*at) == Some(&Lexeme::Cue(Cue::To)) && is_day(line, at + 1);
+            // "every Friday the 13th"
+            let is_place = is_place
+                || matches!(line.from(*at), [Lexeme::Cue(Cue::The), Lexeme::Ordinal(_), ..]);
             self.is_free(*at) && (is_whole(at) || is_place || is_end)
         });
         before.map(|at| at..at + 1).or(behind.map(|at| at..self.tail(at)))
@@ -299,7 +316,10 @@ impl<'l> Sentence<'l> {
             _ => {
                 let is_span = word.eq_ignore_ascii_case("between")
                     && matches!(line.kind(at + 1), Some(Lexeme::Number { .. }));
-                let is_part = matches!(word, "早晚" | "早中晚" | "为止");
+                let is_part = matches!(word, "早晚" | "早中晚" | "为止")
+                    || word.eq_ignore_ascii_case("during")
+                    || word.eq_ignore_ascii_case("but")
+                        && (at + 1..at + EVERY_MAX).any(|at| is_day(line, at));
                 let is_bound = is_day_next && is_in(BOUNDS, word);
                 if let Some(next) = next.filter(|_| is_bound) {
                     return Some(at..next + 1);

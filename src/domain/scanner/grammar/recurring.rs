@@ -170,6 +170,7 @@ fn every(line: &Line<'_>, at: usize, reads: &mut Vec<Read>) {
             ..
         ]
     ));
+    reads.extend(second_of_month(line, at));
     let interval = if n_other == 1 { 2 } else { 1 };
     let body = at + 1 + n_other;
     let n_lead = 1 + n_other;
@@ -240,6 +241,15 @@ fn days_of_weeks(line: &Line<'_>, at: usize, n: usize, cycle: (u32, Unit), reads
         reads
             .push((vec![Piece::Cycle(count, Unit::Week), Piece::Days(days)], n + n_small + n_days));
     }
+}
+
+/// "every second Tuesday of the month"; without a month it is every other one.
+fn second_of_month(line: &Line<'_>, at: usize) -> Option<Read> {
+    let [Lexeme::Cue(Cue::Nth(2)), Lexeme::Weekday { day, .. }, ..] = line.from(at + 1) else {
+        return None;
+    };
+    let (_, n_month) = days::month_behind(line, at + 3)?;
+    Some((vec![Piece::Cycle(1, Unit::Month), Piece::Nth(Nth::From(2), *day)], 3 + n_month))
 }
 
 /// "every first Monday", "every last Friday of the month".

@@ -32,6 +32,11 @@ pub(super) enum Hour {
 }
 
 impl Hour {
+    /// Whether the half of the day is a guess.
+    pub(super) fn is_guess(self) -> bool {
+        matches!(self, Self::Vague { sureness, .. } if sureness < MORNING_SURENESS)
+    }
+
     /// The time that is meant, if one is told.
     pub(super) const fn time(self) -> Option<Time> {
         match self {

@@ -31,6 +31,8 @@ pub(super) struct Meaning {
     pub(super) sureness: f64,
     /// Whether it is tomorrow's only because today's has passed.
     pub(super) is_next: bool,
+    /// Whether the half of the day is a guess.
+    pub(super) is_guess: bool,
 }
 
 /// What the slots mean; `None` if they are too few to tell.
@@ -46,6 +48,7 @@ pub(super) fn meaning(slots: &Slots, said: Said<'_>) -> Option<Meaning> {
             precision: Precision::Minute,
             sureness: slots.doubt,
             is_next: false,
+            is_guess: false,
         });
     }
     if let Some(length) = slots.elapsed.filter(|length| length.is_short()) {
@@ -55,6 +58,7 @@ pub(super) fn meaning(slots: &Slots, said: Said<'_>) -> Option<Meaning> {
             precision: Precision::Minute,
             sureness: slots.doubt,
             is_next: false,
+            is_guess: false,
         });
     }
     if slots.recurs() {
@@ -111,7 +115,8 @@ fn once(slots: &Slots, said: Said<'_>, zone: TimeZone) -> Option<Meaning> {
     } else {
         at_instant(at, said.now.time_zone().clone())
     };
-    Some(Meaning { when: When::At(moment), precision, sureness, is_next })
+    let is_guess = hour.is_guess();
+    Some(Meaning { when: When::At(moment), precision, sureness, is_next, is_guess })
 }
 
 /// Of the less usual half of the day, taken because the usual one has passed.

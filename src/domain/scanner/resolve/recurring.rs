@@ -31,7 +31,8 @@ pub(super) fn meaning(slots: &Slots, said: Said<'_>, zone: TimeZone) -> Option<M
     let parts = RuleParts { start, zone, pattern, every, end, except: BTreeSet::new() };
     let rule = Rule::new(parts).ok()?;
     let sureness = slots.doubt * hour_sureness * day_sureness;
-    Some(Meaning { when: When::Every(Box::new(rule)), precision, sureness, is_next: false })
+    let (is_next, is_guess) = (false, hours::hour(slots).is_guess());
+    Some(Meaning { when: When::Every(Box::new(rule)), precision, sureness, is_next, is_guess })
 }
 
 /// The first day that may have an occurrence: what is said, else today or, if its time has passed,
