@@ -177,7 +177,7 @@ pub(super) fn cue(text: &str) -> Cue {
 /// A text without its cues and hedges: what it is about.
 pub(super) fn without_cues(text: &str) -> String {
     // The words of change go, what stands between them stays.
-    const CHANGE: &str = r"(?i)\b(?:chang|switch|mov|updat|increas|decreas|rais|reduc|lower|upgrad|downgrad|migrat|postpon|reschedul|push|delay)(?:e|ed|es|ing)?\b|\b(?:no longer|any ?more|instead|correction|now|actually|currently|again|used to|from now on|nowadays|in fact|update|still|already|really|very|new|user|users|called|address|ip|number|value|time|date|set)\b|改成|改为|改到|改用|改叫|不再|换成|换到|换为|更正|纠正|更新为|更新到|调整为|调整到|推迟到|提前到|升级到|变成|变为|已经|已|现在|目前|其实|实际上|如今|又开始|开始|重新|从现在起|以后|用户|真的|非常|很|地址|而不是|而是|改|到|为|又|又";
+    const CHANGE: &str = r"(?i)\b(?:chang|switch|mov|updat|increas|decreas|rais|reduc|lower|upgrad|downgrad|migrat|postpon|reschedul|push|delay)(?:e|ed|es|ing)?\b|\b(?:no longer|any ?more|instead|correction|now|actually|currently|again|used to|from now on|nowadays|in fact|update|still|already|really|very|new|user|users|called|address|ip|number|value|time|date|set|remind(?:ing)? (?:me|us))\b|提醒我们?|改成|改为|改到|改用|改叫|不再|换成|换到|换为|更正|纠正|更新为|更新到|调整为|调整到|推迟到|提前到|升级到|变成|变为|已经|已|现在|目前|其实|实际上|如今|又开始|开始|重新|从现在起|以后|用户|真的|非常|很|地址|而不是|而是|改|到|为|又|又";
     static CHANGES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(CHANGE).ok());
     let strip = |text: &str, regex: &LazyLock<Option<Regex>>| {
         regex

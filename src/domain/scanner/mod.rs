@@ -217,7 +217,13 @@ pub fn whole(text: &str, now: &ZonedDateTime, all_day_at: Time) -> Result<Found,
     if !scan.times.is_empty() {
         return Err(NotATime::Several(shown()));
     }
-    if first.pieces.len() > 1 || first.subject.chars().any(char::is_alphanumeric) {
+    let is_more = |rest: Option<&str>| {
+        asks::trimmed(rest.unwrap_or_default()).chars().any(char::is_alphanumeric)
+    };
+    let has_more = first.subject.chars().any(char::is_alphanumeric)
+        || is_more(text.get(..first.range.start))
+        || is_more(text.get(first.range.end..));
+    if first.pieces.len() > 1 || has_more {
         return Err(NotATime::More { time: first.words, text: shown() });
     }
     Ok(first)

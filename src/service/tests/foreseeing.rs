@@ -178,6 +178,12 @@ async fn who_asks_for_two_times_gets_two_reminders_unless_one_is_moved() {
             assert_eq!((views.len(), told(&views)[0].0), (1, Status::Active), "{first}");
         }
     }
+    // That both ask makes them none of one matter.
+    let f = Fixture::of_words(None).await;
+    let (id, _) = stored(&f, "Remind me every Monday at 9am to report").await;
+    f.clock.advance(Duration::from_mins(1));
+    stored(&f, "You no longer need to remind me every Monday at 9am about timesheets").await;
+    assert_eq!(told(&about(&f, id).await)[0].0, Status::Active);
     let f = Fixture::of_words(None).await;
     stored(&f, "Remind me tomorrow at 9am to take the pills").await;
     f.clock.advance(Duration::from_mins(1));

@@ -187,6 +187,7 @@ async fn a_text_that_is_half_a_rule_sets_nothing() {
         ("every 2nd and 4th Tuesday at 10:00 review", "`every 2nd and 4th Tuesday` is not"),
         ("pills every day at 8am until Christmas", "`until Christmas` is not understood"),
         ("Easter Sunday at 10:00 brunch", "`easter` beside `Sunday at 10:00` names a day"),
+        ("24.12. 18:00 tree", "`24.12.` beside `18:00` names a day"),
         ("call on 4/12/2026 at 15:00", "`4/12/2026` beside `at 15:00` names a day"),
     ] {
         let refused = w.service.set_reminder(&owner(), says(text)).await.unwrap_err().to_string();

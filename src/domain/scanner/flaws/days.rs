@@ -69,6 +69,14 @@ pub(in super::super) fn unread(
     let sentence = span(line, &(0..line.kinds.len()));
     let text = &line.reading.text;
     let before = text.get(sentence.start..first.start)?.to_lowercase();
+    // "24.12. 18:00" is taken for two sentences.
+    let before = if before.trim().is_empty() {
+        let line = text.get(..first.start)?.rsplit('\n').next().unwrap_or_default();
+        let word = line.trim_end().rsplit(char::is_whitespace).next().unwrap_or_default();
+        if is_day_and_month(word.trim_end_matches('.')) { word.to_owned() } else { before }
+    } else {
+        before
+    };
     let after = text.get(last.end..sentence.end)?.to_lowercase();
     let time = || quoted(text.get(first.start..last.end).unwrap_or_default());
     let ahead_of_last = text.get(sentence.start..last.start)?;
@@ -76,6 +84,9 @@ pub(in super::super) fn unread(
     let is_less = slots.clock.is_some() && ahead_of_last.ends_with('分');
     if let Some((at, _)) = less.filter(|_| is_less) {
         let word = ahead_of_last.get(at..).map(quoted)?;
+        return Some(Unarmed::Hour { day: time(), word });
+    }
+    if let Some(word) = half_hour(ahead_of_last, &after, slots.clock.is_some()) {
         return Some(Unarmed::Hour { day: time(), word });
     }
     let is_day_alone = slots.clock.is_none() && slots.part.is_none() && !slots.is_moment();
@@ -102,6 +113,21 @@ pub(in super::super) fn unread(
     };
     let word = ahead.or_else(behind)?;
     Some(Unarmed::Day { time: time(), word: quoted(&word) })
+}
+
+/// Words that make another hour of one that is read ("half past 5pm", 三四点), or an hour that is not read:
+/// 差五分三点, 零点.
+fn half_hour(before: &str, after: &str, has_hour: bool) -> Option<String> {
+    let ahead = before.trim_end().to_lowercase();
+    let words = ["half past", "quarter past", "quarter to", "minutes past", "minutes to"];
+    let is_han_digit = |c: char| "一二三四五六七八九".contains(c);
+    if has_hour {
+        let word = words.iter().find(|word| ahead.ends_with(**word));
+        let digit = before.chars().next_back().filter(|c| is_han_digit(*c));
+        return word.map(|word| (*word).to_owned()).or_else(|| digit.map(String::from));
+    }
+    let is_unread = after.starts_with("零点") || after.starts_with('差') && after.contains('点');
+    is_unread.then(|| after.chars().take_while(|c| *c != '点').chain(['点']).collect())
 }
 
 /// What looks like an hour and is not read as one: `0900`, `17h30`, "at 1400", `12-1` at an end.
@@ -133,6 +159,10 @@ fn is_hour(word: &str, is_led: bool, is_last: bool) -> bool {
     let is_pair = |hour: &str, minute: &str| {
         number(hour).is_some_and(|hour| hour < 25) && number(minute).is_some_and(|it| it < 60)
     };
+    // Any that there is would be read: `25:00`, `9:75`.
+    if let Some((hour, minute)) = word.split_once(':') {
+        return number(hour).is_some() && number(minute).is_some();
+    }
     if let Some((hour, minute)) = word.split_once('h') {
         return number(hour).is_some_and(|hour| hour < 25)
             && (minute.is_empty() || is_pair(hour, minute));

@@ -61,7 +61,9 @@ pub(in super::super) fn time_of(clock: Clock, part: Option<Part>) -> Option<Time
 
 fn of(clock: Clock, part: Option<Part>) -> Hour {
     if !clock.is_vague {
-        return exact(clock, clock.hour, clock.is_late);
+        // "tonight at 1am" is past midnight.
+        let is_night = matches!(part, Some(Part::Evening | Part::Night)) && clock.hour < 5;
+        return exact(clock, clock.hour, clock.is_late || is_night);
     }
     let noon_hour = clock.hour % 12;
     match part {
