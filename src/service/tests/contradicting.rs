@@ -32,13 +32,24 @@ async fn found_under(fixture: &Fixture, query: &str, scope: Scope) -> Vec<String
     found
 }
 
+/// How often what waits is looked at until something comes of it.
+const LOOKS: usize = 5;
+
 /// Compares what waits; gives how many memories were linked.
 async fn compare_late(fixture: &Fixture) -> usize {
-    // A clock that stands still jumps to the deadline while a thread of the store works.
+    // A clock that stands still jumps to the deadline while a thread of the store works, and a busy
+    // machine may pass it: what is not compared by then waits for the next time.
     tokio::time::resume();
-    let (n_linked, more) = fixture.service.compare_late(None).await.unwrap();
+    let mut n_linked = 0;
+    for _ in 0..LOOKS {
+        let (n, more) = fixture.service.compare_late(None).await.unwrap();
+        assert_eq!(more, None);
+        n_linked += n;
+        if n_linked > 0 {
+            break;
+        }
+    }
     tokio::time::pause();
-    assert_eq!(more, None);
     n_linked
 }
 
@@ -226,7 +237,9 @@ async fn a_verdict_that_was_taken_back_is_not_given_again() {
         fixture.model.set(Mood::Slow);
         let kept = next_day(&fixture, draft(second)).await;
         assert!(kept.compared.is_pending);
-        assert_eq!(compare_late(&fixture).await, 1, "by its words; once more with its vector");
+        // By its words, at the store if a thread of it was quick, else late; once more with its vector.
+        let n_at_once = kept.compared.superseded.len();
+        assert_eq!(n_at_once + compare_late(&fixture).await, 1, "{:?}", kept.compared);
         assert_replaced(&fixture, old, kept.id).await;
         fixture.clock.advance(Duration::from_secs(1));
         fixture.service.reinstate(&owner(), &old.to_string()).await.unwrap();
