@@ -14,6 +14,7 @@ use super::Shared;
 use super::reminders::facts;
 use super::reply::Detail;
 use crate::domain::identity::Caller;
+use crate::domain::limits::PENDING_DUE_MAX;
 use crate::service::ServiceError;
 use crate::service::context::Pending;
 use crate::service::remind::ReminderView;
@@ -23,7 +24,9 @@ pub(super) const PENDING_URI: &str = "recalld://reminders/pending";
 
 /// What it says to this caller.
 pub(super) async fn text(shared: &Shared, caller: &Caller) -> Result<String, ServiceError> {
-    let Pending { due, proposed, upcoming } = shared.service.pending_reminders(caller).await?;
+    // Who follows it has to see what is new beside what nobody acknowledges.
+    let pending = shared.service.pending_reminders(caller, PENDING_DUE_MAX).await?;
+    let Pending { due, proposed, upcoming } = pending;
     let mut all = JsonObject::new();
     for (name, views) in [("due", due), ("proposed", proposed), ("upcoming", upcoming)] {
         all.insert(name.to_owned(), views.iter().map(one).collect());

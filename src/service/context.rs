@@ -15,8 +15,8 @@ use crate::domain::context::Part;
 use crate::domain::id::MemoryId;
 use crate::domain::identity::Caller;
 use crate::domain::limits::{
-    CONTEXT_ITEMS_MAX, HIT_CHARS_MAX, LIST_LIMIT_MAX, PENDING_AHEAD, PENDING_DUE_MAX,
-    PENDING_SHOWN_MAX, RECALL_TOKENS_MAX, SEARCH_LIMIT_MAX,
+    CONTEXT_ITEMS_MAX, HIT_CHARS_MAX, LIST_LIMIT_MAX, PENDING_AHEAD, PENDING_SHOWN_MAX,
+    RECALL_TOKENS_MAX, SEARCH_LIMIT_MAX,
 };
 use crate::domain::memory::{Kind, Memory, Origin};
 use crate::domain::reminder::{Standing, View};
@@ -71,7 +71,7 @@ impl Told {
     }
 }
 
-/// Reminders that somebody should know of now: what is due, at most [`PENDING_DUE_MAX`], and at most
+/// Reminders that somebody should know of now: what is due, as far as it is asked for, and at most
 /// [`PENDING_SHOWN_MAX`] of each other sort.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
@@ -84,11 +84,15 @@ pub struct Pending {
 }
 
 impl Service {
-    /// The reminders that the caller should know of now.
+    /// The reminders that the caller should know of now, the first `n_due` of those that are due.
     ///
     /// # Errors
     /// `Store`.
-    pub async fn pending_reminders(&self, caller: &Caller) -> Result<Pending, ServiceError> {
+    pub async fn pending_reminders(
+        &self,
+        caller: &Caller,
+        n_due: usize,
+    ) -> Result<Pending, ServiceError> {
         let of = async |view| {
             let asked = ListReminders {
                 view,
@@ -104,25 +108,24 @@ impl Service {
             let is_next = view.next.first().is_some_and(|next| next.told_at <= until);
             is_next && matches!(view.standing, Standing::Upcoming | Standing::Snoozed)
         });
-        let (due, proposed) = (self.all_due(caller).await?, of(View::Proposed).await?);
+        let (due, proposed) = (self.due(caller, n_due).await?, of(View::Proposed).await?);
         Ok(Pending { due, proposed, upcoming })
     }
 
-    /// What is due, the first [`PENDING_DUE_MAX`] of it: who follows it has to see what is new beside what
-    /// nobody acknowledges.
-    async fn all_due(&self, caller: &Caller) -> Result<Vec<ReminderView>, ServiceError> {
+    /// The first `n_max` of what is due.
+    async fn due(&self, caller: &Caller, n_max: usize) -> Result<Vec<ReminderView>, ServiceError> {
+        let limit = Some(n_max.min(LIST_LIMIT_MAX));
         let (mut due, mut cursor) = (Vec::new(), None);
-        while due.len() < PENDING_DUE_MAX {
-            let limit = Some(LIST_LIMIT_MAX);
+        loop {
             let asked = ListReminders { view: View::Due, namespaces: Vec::new(), limit, cursor };
             let page = self.reminders(caller, asked).await?;
             due.extend(page.reminders);
             cursor = page.next_cursor;
-            if cursor.is_none() {
-                break;
+            if cursor.is_none() || due.len() >= n_max {
+                due.truncate(n_max);
+                return Ok(due);
             }
         }
-        Ok(due)
     }
 
     /// Gathers what an agent should know.
@@ -143,9 +146,8 @@ impl Service {
             known.extend(answer.orders.iter().map(|told| told.memory.id));
         }
         if wants(Part::Reminders) {
-            let Pending { mut due, mut proposed, upcoming } =
-                self.pending_reminders(caller).await?;
-            due.truncate(PENDING_SHOWN_MAX);
+            let Pending { due, mut proposed, upcoming } =
+                self.pending_reminders(caller, PENDING_SHOWN_MAX).await?;
             proposed.truncate(PROPOSALS_TOLD_MAX);
             answer.reminders = [due, proposed, upcoming].into_iter().flatten().collect();
         }

@@ -7,7 +7,7 @@ use jiff::civil::Time;
 
 use super::grammar::{self, Line};
 use super::length::{Length, Unit};
-use super::lexemes::Lexeme;
+use super::lexemes::{Clock, Lexeme};
 use super::lexicon::Cue;
 use super::resolve::{time_of, usual};
 use crate::domain::reminder::Lead;
@@ -72,7 +72,7 @@ fn with_time(line: &Line<'_>, at: usize, n: usize, lead: Lead) -> Option<(Lead, 
 }
 
 /// The time of day at a place, and of how many lexemes it is.
-fn clock(line: &Line<'_>, at: usize) -> (Option<super::lexemes::Clock>, usize) {
+fn clock(line: &Line<'_>, at: usize) -> (Option<Clock>, usize) {
     match line.from(at) {
         [Lexeme::Cue(Cue::At), Lexeme::Clock(clock), ..] => (Some(*clock), 2),
         [Lexeme::Clock(clock), ..] => (Some(*clock), 1),

@@ -53,10 +53,13 @@ pub(super) fn read(reading: &Reading, source: &Source<'_>, said: Said<'_>, is_as
             break;
         }
     }
-    if let Some(cue) = taken_back(&reading.text, scan.times.len()) {
-        for time in scan.times.iter_mut().filter(|time| time.is_asked && time.flaw.is_none()) {
-            time.flaw = Some(Unarmed::Corrected(cue.to_owned()));
-        }
+    let n_times = scan.times.len();
+    let mut asked =
+        scan.times.iter_mut().filter(|time| time.is_asked && time.flaw.is_none()).peekable();
+    if asked.peek().is_some()
+        && let Some(cue) = taken_back(&reading.text, n_times)
+    {
+        asked.for_each(|time| time.flaw = Some(Unarmed::Corrected(cue.to_owned())));
     }
     let is_crowd = scan.times.len() > CROWD_MIN;
     for time in scan.times.iter_mut().filter(|time| is_crowd && !time.is_asked) {

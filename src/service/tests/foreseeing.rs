@@ -238,7 +238,7 @@ async fn a_successor_takes_over_and_a_forgotten_memory_takes_along() {
     let request = ForgetRequest::Ids { references: vec![new.id.to_string()], request: None };
     f.service.forget(&agent("a"), request).await.unwrap();
     assert_eq!(about(&f, new.id).await, []);
-    let context = f.service.pending_reminders(&owner()).await.unwrap();
+    let context = f.service.pending_reminders(&owner(), 10).await.unwrap();
     assert!(context.upcoming.is_empty() && context.due.is_empty(), "{context:#?}");
 }
 
@@ -252,13 +252,13 @@ async fn what_is_pending_is_told_to_who_may_read_it() {
     let texts = |views: &[ReminderView]| -> Vec<String> {
         views.iter().map(|view| view.entry.text.clone()).collect()
     };
-    let pending = f.service.pending_reminders(&agent("a")).await.unwrap();
+    let pending = f.service.pending_reminders(&agent("a"), 10).await.unwrap();
     assert_eq!(texts(&pending.upcoming), ["feed the cat"]);
     assert_eq!(pending.proposed.len(), 1);
-    let pending = f.service.pending_reminders(&agent("b")).await.unwrap();
+    let pending = f.service.pending_reminders(&agent("b"), 10).await.unwrap();
     assert_eq!(texts(&pending.upcoming), ["feed the cat", "water the plants"]);
     f.clock.advance(std::time::Duration::from_hours(12));
     f.service.advance_reminders(f.clock.now()).await.unwrap();
-    let pending = f.service.pending_reminders(&agent("a")).await.unwrap();
+    let pending = f.service.pending_reminders(&agent("a"), 10).await.unwrap();
     assert_eq!(texts(&pending.due), ["feed the cat"]);
 }

@@ -58,7 +58,10 @@ const LESS_CHARS_MAX: usize = 6;
 /// What stands before an hour.
 const HOUR_LEADS: [&str; 5] = ["at ", "from ", "around ", "by ", "@"];
 
-/// Why a time is not taken as it stands whose day is named by words that are not read.
+/// Most bytes beside a time that are looked at.
+const BESIDE_MAX: usize = 64;
+
+/// Why a time is not taken as it stands whose day or hour is named by words that are not read.
 pub(in super::super) fn unread(
     line: &Line<'_>,
     slots: &Slots,
@@ -66,31 +69,8 @@ pub(in super::super) fn unread(
 ) -> Option<Unarmed> {
     let first = span(line, pieces.first()?);
     let last = span(line, pieces.last()?);
-    let sentence = span(line, &(0..line.kinds.len()));
-    let text = &line.reading.text;
-    let before = text.get(sentence.start..first.start)?.to_lowercase();
-    // "24.12. 18:00" is taken for two sentences.
-    let before = if before.trim().is_empty() {
-        let line = text.get(..first.start)?.rsplit('\n').next().unwrap_or_default();
-        let word = line.trim_end().rsplit(char::is_whitespace).next().unwrap_or_default();
-        if is_day_and_month(word.trim_end_matches('.')) { word.to_owned() } else { before }
-    } else {
-        before
-    };
-    let after = text.get(last.end..sentence.end)?.to_lowercase();
-    let time = || quoted(text.get(first.start..last.end).unwrap_or_default());
-    let ahead_of_last = text.get(sentence.start..last.start)?;
-    let less = ahead_of_last.char_indices().rev().take(LESS_CHARS_MAX).find(|(_, c)| *c == '差');
-    let is_less = slots.clock.is_some() && ahead_of_last.ends_with('分');
-    if let Some((at, _)) = less.filter(|_| is_less) {
-        let word = ahead_of_last.get(at..).map(quoted)?;
-        return Some(Unarmed::Hour { day: time(), word });
-    }
-    if let Some(word) = half_hour(ahead_of_last, &after, slots.clock.is_some()) {
-        return Some(Unarmed::Hour { day: time(), word });
-    }
-    let is_day_alone = slots.clock.is_none() && slots.part.is_none() && !slots.is_moment();
-    if is_day_alone && let Some(word) = hour_at_start(&after).or_else(|| hour_at_end(&before)) {
+    let time = || quoted(line.reading.text.get(first.start..last.end).unwrap_or_default());
+    if let Some(word) = unread_hour(line, slots, &first, &last) {
         return Some(Unarmed::Hour { day: time(), word: quoted(&word) });
     }
     let is_exact = slots.date.is_some() || slots.is_moment() || slots.shift.is_some();
@@ -98,31 +78,89 @@ pub(in super::super) fn unread(
     if !is_open {
         return None;
     }
-    let week_on = || {
-        let is_week = slots.weekday.is_some() && before.trim_end().ends_with("week");
-        is_week.then(|| "week".to_owned())
-    };
-    let ahead = feast_at_end(&before).or_else(|| slashed_at_end(&before)).or_else(week_on);
-    let behind = || {
-        let behind_day = text.get(first.end..sentence.end).unwrap_or_default().to_lowercase();
-        let is_weekday = slots.weekday.is_some() && (slots.clock.is_none() || pieces.len() > 1);
-        let week = ["week", "after next"].iter().find_map(|word| word_at_start(&behind_day, word));
-        let week = week.filter(|_| is_weekday);
-        let led = small(after.trim_start());
-        week.or_else(|| led.and_then(feast_at_start)).or_else(|| led.and_then(slashed_at_start))
-    };
-    let word = ahead.or_else(behind)?;
+    let before = before_day(line, first.start);
+    let behind = after(line, last.end);
+    let led = small(behind.trim_start());
+    let word = feast_at_end(&before)
+        .or_else(|| slashed_at_end(&before))
+        .or_else(|| slots.weekday.and_then(|_| weeks(line, slots, &before, pieces)))
+        .or_else(|| led.and_then(feast_at_start))
+        .or_else(|| led.and_then(slashed_at_start))?;
     Some(Unarmed::Day { time: time(), word: quoted(&word) })
+}
+
+/// Words beside a time that name its hour, or another one.
+fn unread_hour(
+    line: &Line<'_>,
+    slots: &Slots,
+    first: &Range<usize>,
+    last: &Range<usize>,
+) -> Option<String> {
+    let has_hour = slots.clock.is_some();
+    let is_day_alone = !has_hour && slots.part.is_none() && !slots.is_moment();
+    let (ahead, behind) = (before(line, last.start), after(line, last.end));
+    let alone = || {
+        let day = || hour_at_end(&before(line, first.start));
+        is_day_alone.then(|| hour_at_start(&behind).or_else(day)).flatten()
+    };
+    less(&ahead)
+        .filter(|_| has_hour)
+        .or_else(|| half_hour(&ahead, &behind, has_hour))
+        .or_else(alone)
+}
+
+/// The end of what stands before a byte in its sentence, in small letters.
+fn before(line: &Line<'_>, at: usize) -> String {
+    let text = &line.reading.text;
+    let start = line.ranges.first().map_or(0, |range| range.start);
+    let start = text.ceil_char_boundary(start.max(at.saturating_sub(BESIDE_MAX)));
+    text.get(start..at).unwrap_or_default().to_lowercase()
+}
+
+/// The beginning of what stands behind a byte in its sentence, in small letters.
+fn after(line: &Line<'_>, at: usize) -> String {
+    let text = &line.reading.text;
+    let end = line.ranges.last().map_or(at, |range| range.end);
+    let end = text.floor_char_boundary(end.min(at + BESIDE_MAX));
+    text.get(at..end).unwrap_or_default().to_lowercase()
+}
+
+/// What stands before a time; "24.12. 18:00" is taken for two sentences.
+fn before_day(line: &Line<'_>, at: usize) -> String {
+    let before = before(line, at);
+    if !before.trim().is_empty() {
+        return before;
+    }
+    let text = line.reading.text.get(..at).unwrap_or_default().trim_end_matches(' ');
+    let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    if is_day_and_month(word.trim_end_matches('.')) { word.to_owned() } else { before }
+}
+
+/// "Friday week", "a week on Wednesday", "the Wednesday after next".
+fn weeks(line: &Line<'_>, slots: &Slots, before: &str, pieces: &[Range<usize>]) -> Option<String> {
+    if ends_with_word(before, "week") {
+        return Some("week".to_owned());
+    }
+    let is_apart = slots.clock.is_none() || pieces.len() > 1;
+    let behind_day = after(line, span(line, pieces.first()?).end);
+    let word = ["week", "after next"].iter().find_map(|word| word_at_start(&behind_day, word));
+    word.filter(|_| is_apart)
+}
+
+/// 差五分
+fn less(before: &str) -> Option<String> {
+    let (at, _) = before.char_indices().rev().take(LESS_CHARS_MAX).find(|(_, c)| *c == '差')?;
+    before.get(at..).filter(|word| word.ends_with('分')).map(str::to_owned)
 }
 
 /// Words that make another hour of one that is read ("half past 5pm", 三四点), or an hour that is not read:
 /// 差五分三点, 零点.
 fn half_hour(before: &str, after: &str, has_hour: bool) -> Option<String> {
-    let ahead = before.trim_end().to_lowercase();
+    let ahead = before.trim_end();
     let words = ["half past", "quarter past", "quarter to", "minutes past", "minutes to"];
     let is_han_digit = |c: char| "一二三四五六七八九".contains(c);
     if has_hour {
-        let word = words.iter().find(|word| ahead.ends_with(**word));
+        let word = words.iter().find(|word| ends_with_word(ahead, word));
         let digit = before.chars().next_back().filter(|c| is_han_digit(*c));
         return word.map(|word| (*word).to_owned()).or_else(|| digit.map(String::from));
     }
@@ -147,7 +185,7 @@ fn hour_at_start(after: &str) -> Option<String> {
 fn hour_at_end(before: &str) -> Option<String> {
     let before = before.trim_end().trim_end_matches(',');
     let (rest, word) = before.rsplit_once(char::is_whitespace)?;
-    let is_led = HOUR_LEADS.iter().any(|lead| rest.ends_with(lead.trim_end()));
+    let is_led = HOUR_LEADS.iter().any(|lead| ends_with_word(rest, lead.trim_end()));
     is_hour(word, is_led, false).then(|| word.to_owned())
 }
 
@@ -183,13 +221,7 @@ fn is_hour(word: &str, is_led: bool, is_last: bool) -> bool {
 }
 
 fn feast_at_end(before: &str) -> Option<String> {
-    let before = before.trim_end();
-    let found = FEASTS.iter().find(|feast| {
-        before
-            .strip_suffix(**feast)
-            .is_some_and(|rest| !rest.ends_with(char::is_alphanumeric) || !feast.is_ascii())
-    })?;
-    Some((*found).to_owned())
+    FEASTS.iter().find(|feast| ends_with_word(before, feast)).map(|feast| (*feast).to_owned())
 }
 
 fn feast_at_start(after: &str) -> Option<String> {
@@ -229,7 +261,7 @@ fn slashed_at_end(before: &str) -> Option<String> {
         return (day.chars().count() > 1).then_some(day);
     }
     let is_tight = before.len() == trimmed.len() && !before.is_empty();
-    let is_led = SMALL.iter().any(|small| rest.trim_end().ends_with(small)) || rest.is_empty();
+    let is_led = SMALL.iter().any(|small| ends_with_word(rest, small)) || rest.is_empty();
     let is_short = word.ends_with('.') || is_tight || is_led;
     let bare = word.trim_end_matches('.');
     (is_slashed(bare) || is_short && is_day_and_month(bare)).then(|| word.to_owned())
@@ -270,4 +302,10 @@ fn word_at_start(text: &str, word: &str) -> Option<String> {
     let rest = text.trim_start().strip_prefix(word)?;
     let is_whole = !word.is_ascii() || !rest.starts_with(char::is_alphanumeric);
     is_whole.then(|| word.to_owned())
+}
+
+/// Whether a text ends with a word, and not with a longer one; in Chinese nothing parts words.
+fn ends_with_word(text: &str, word: &str) -> bool {
+    let rest = text.trim_end().strip_suffix(word);
+    rest.is_some_and(|rest| !word.is_ascii() || !rest.ends_with(char::is_alphanumeric))
 }
